@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef AICR_BIND_BIND_H
+#define AICR_BIND_BIND_H
+
+#include <lua.h>
+
+#include "core/buffer.h"
+#include "core/error.h"
+
+/* What the files of bind/ share. Stack effects in the manual's notation:
+ * [-pops, +pushes, errors], errors: - never, m memory, v on purpose, e any. */
+
+/* Names of metatables. */
+#define AICR_ERROR_MT "aicr.error"
+#define AICR_ARRAY_MT "aicr.array"
+
+/* Pushes the error object of *err: a table with code, reason, message,
+ * verdict, cause (a table or nil) and no details.              [-0, +1, m] */
+void aicr_push_error(lua_State *L, const struct aicr_error *err);
+
+/* Raises the error object of *err.                             [-0, +0, v] */
+int aicr_raise(lua_State *L, const struct aicr_error *err);
+
+/* Same, with the value on the top of the stack as `details`.   [-1, +0, v] */
+int aicr_raise_details(lua_State *L, const struct aicr_error *err);
+
+/* Is the value at idx an error object?                         [-0, +0, -] */
+bool aicr_is_error(lua_State *L, int idx);
+
+/* A buffer owned by a userdata on the stack, so that an error frees it.
+ * Bounded by max.                                              [-0, +1, m] */
+struct aicr_buf *aicr_new_buf(lua_State *L, size_t max);
+
+/* Marks the table at idx as a JSON array, so that an empty one is []. 
+ *                                                              [-0, +0, m] */
+void aicr_mark_array(lua_State *L, int idx);
+
+enum {
+  AICR_JSON_DROP_NULLS = 1, /* members that are null are left out */
+  AICR_JSON_COUNT_DUPLICATES = 2 /* push also the number of repeated keys */
+};
+
+/* Pushes the value of a JSON text: objects and arrays as tables (arrays with
+ * the array metatable), null as json.null (light userdata NULL), integers and
+ * floats as Lua's two subtypes. Raises INVALID_REQUEST/"malformed".
+ *                                                              [-0, +1, v] */
+void aicr_push_json(lua_State *L, const char *text, size_t len, int flags);
+
+/* Appends the JSON text of the value at idx to *out: keys sorted by bytes, a
+ * marked or non-empty sequence is an array, anything else an object with
+ * string keys. Raises a Lua error that names the place (mixed or holey
+ * tables, NaN, functions, depth over 256, a cycle).            [-0, +0, v] */
+void aicr_encode_json(lua_State *L, int idx, struct aicr_buf *out);
+
+/* What is sent to libraries as a registration table; the tests walk it. */
+struct aicr_module {
+  const char *name; /* "aicr.json", "aicr.native.gke" */
+  lua_CFunction open;
+};
+extern const struct aicr_module aicr_modules[]; /* ended by {NULL, NULL} */
+
+int luaopen_aicr_json(lua_State *L);
+int luaopen_aicr_yaml(lua_State *L);
+int luaopen_aicr_quantity(lua_State *L);
+int luaopen_aicr_version(lua_State *L);
+int luaopen_aicr_constraint(lua_State *L);
+int luaopen_aicr_time(lua_State *L);
+int luaopen_aicr_native_error(lua_State *L);
+int luaopen_aicr_native_gke(lua_State *L);
+int luaopen_aicr_native_text(lua_State *L);
+
+#endif

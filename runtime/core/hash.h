@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef AICR_CORE_HASH_H
+#define AICR_CORE_HASH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* SHA-256 of a byte string as 64 lower-case hex digits and a NUL. */
+#define AICR_SHA256_TEXT 65
+bool aicr_sha256_hex(const void *data, size_t len, char out[AICR_SHA256_TEXT]);
+
+#endif

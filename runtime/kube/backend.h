@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef AICR_KUBE_BACKEND_H
+#define AICR_KUBE_BACKEND_H
+
+#include <stdint.h>
+
+#include "core/buffer.h"
+#include "kube/failure.h"
+#include "kube/resource.h"
+
+/* Where answers come from: a live API server or a recording. Everything above
+ * (paths, paging, error shapes) is the same code for both. A backend speaks
+ * HTTP answers: status, content type, body. */
+
+enum kube_verb {
+  KUBE_GET,
+  KUBE_LIST,
+  KUBE_CREATE,
+  KUBE_UPDATE,
+  KUBE_PATCH,
+  KUBE_APPLY,
+  KUBE_DELETE,
+  KUBE_VERB_COUNT
+};
+const char *kube_verb_name(enum kube_verb v); /* "get", "list", … */
+
+/* One request. The strings belong to the caller until the answer came. */
+struct kube_request {
+  enum kube_verb verb;
+  struct kube_resource resource;
+  const char *ns, *name, *subresource; /* NULL: none */
+  const char *label, *field;           /* selectors, NULL: none */
+  const char *page;                    /* continue token, NULL: first page */
+  unsigned limit;                      /* page size */
+  const char *path;                    /* from kube_resource_path() */
+  int64_t deadline_ms;                 /* monotonic, 0: none */
+};
+
+struct kube_answer {
+  int http; /* 0: see transport */
+  enum kube_transport transport;
+  unsigned attempts;
+  char content_type[128];
+  struct aicr_buf body;
+  /* The backend itself could not answer (reason "not-recorded", "read-only",
+   * …): code is set, the rest is empty. */
+  struct aicr_error error;
+};
+void kube_answer_free(struct kube_answer *a);
+
+struct kube_backend;
+struct kube_transfer; /* one request in flight, owned by the backend */
+
+struct kube_backend_ops {
+  /* Begins a request. NULL and *err when it could not even begin. */
+  struct kube_transfer *(*start)(struct kube_backend *b,
+                                 const struct kube_request *rq, void *owner,
+                                 struct aicr_error *err);
+  /* Ends a request without an answer. The handle is gone afterwards. */
+  void (*cancel)(struct kube_backend *b, struct kube_transfer *t);
+  /* Waits at most timeout_ms (0: not at all) and takes one finished request:
+   * true, its owner and its answer (the caller frees it). The handle is gone.
+   */
+  bool (*poll)(struct kube_backend *b, int timeout_ms, void **owner,
+               struct kube_answer *answer);
+  /* Finds the resource that a name from kube_resource_name() means (plural,
+   * singular, short name; version empty: the preferred one), and fills *r.
+   * NOT_FOUND/"api-not-served" (a verdict) only when that was proved;
+   * INTERNAL/"not-recorded" when a recording cannot tell;
+   * INVALID_REQUEST/"ambiguous". */
+  bool (*resolve)(struct kube_backend *b, struct kube_resource *r,
+                  struct aicr_error *err);
+  /* What discovery says of a resource: for `served` of a failure. */
+  enum kube_served (*served)(struct kube_backend *b,
+                             const struct kube_resource *r);
+  /* gitVersion of the server, NULL when not known. */
+  const char *(*server_version)(struct kube_backend *b);
+  /* The context's name, NULL when not known. */
+  const char *(*context)(struct kube_backend *b);
+  /* Milliseconds since the epoch at which the answers are true: now for a live
+   * server, the capture time of a recording (0: not known). */
+  int64_t (*time)(struct kube_backend *b);
+  void (*close)(struct kube_backend *b);
+};
+
+struct kube_backend {
+  const struct kube_backend_ops *ops;
+};
+
+#endif

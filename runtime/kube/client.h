@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef AICR_KUBE_CLIENT_H
+#define AICR_KUBE_CLIENT_H
+
+#include "core/json_list.h"
+#include "kube/backend.h"
+#include "kube/permission.h"
+
+/* Logical calls of checks over a backend: resolve the name, test the
+ * permission, build the path, page through lists, turn answers into results or
+ * errors. Asynchronous: start, then poll. */
+
+struct kube_client;
+struct kube_call;
+
+struct kube_call_spec {
+  enum kube_verb verb;
+  const char *resource; /* as the check wrote it */
+  const char *ns, *name, *subresource, *label, *field; /* or NULL */
+  unsigned page_size;   /* 0: 500 */
+  int64_t deadline_ms;  /* monotonic, 0: none */
+  const struct kube_permissions *permissions; /* NULL: all allowed */
+  const char *run_namespace;                  /* what "in run" means */
+};
+
+/* Takes over the backend. */
+struct kube_client *kube_client_open(struct kube_backend *backend);
+void kube_client_close(struct kube_client *c);
+struct kube_backend *kube_client_backend(struct kube_client *c);
+
+/* Begins a call; `owner` comes back from poll. A call that is refused or fails
+ * at once is still returned (its error comes from poll); NULL only without
+ * memory. All strings of the spec are copied. */
+struct kube_call *kube_client_start(struct kube_client *c,
+                                    const struct kube_call_spec *spec,
+                                    void *owner);
+
+/* Waits at most timeout_ms and returns a call that has news (a result, a page
+ * of items, an error) and its owner, or NULL. */
+struct kube_call *kube_client_poll(struct kube_client *c, int timeout_ms,
+                                   void **owner);
+
+/* How many calls are not finished. */
+size_t kube_client_pending(const struct kube_client *c);
+
+enum kube_call_state {
+  KUBE_CALL_WAIT,   /* nothing yet: poll */
+  KUBE_CALL_OBJECT, /* get: text, len are the object */
+  KUBE_CALL_ITEM,   /* list: text, len are the next item */
+  KUBE_CALL_END,    /* list: no more items */
+  KUBE_CALL_FAILED  /* kube_call_error(), kube_call_failure() */
+};
+
+/* Takes the next result. For a list: ITEM … ITEM, WAIT between pages, END.
+ * *text is valid until the next call of this function. Asks for the next page
+ * by itself. */
+enum kube_call_state kube_call_next(struct kube_call *call, const char **text,
+                                    size_t *len);
+
+/* apiVersion and kind of a typed list's items that have none of their own. */
+const char *kube_call_item_api_version(const struct kube_call *call);
+const char *kube_call_item_kind(const struct kube_call *call);
+
+const struct aicr_error *kube_call_error(const struct kube_call *call);
+const struct kube_failure *kube_call_failure(const struct kube_call *call);
+
+/* Ends the call (cancels what is in flight) and frees it. */
+void kube_call_close(struct kube_call *call);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef AICR_KUBE_PERMISSION_H
+#define AICR_KUBE_PERMISSION_H
+
+#include "kube/resource.h"
+
+/* A check's `needs` (design 6), enforced before a request is sent.
+ *   verb[,verb] resource[.group][/subresource] [in NS | in run | anywhere]
+ * Default scope: anywhere for get, list, watch; the run's namespace for
+ * writes. find counts as get, each as list, wait as get+list+watch, apply as
+ * patch+create, logs as get pods/log, exec as get,create pods/exec; what may
+ * be created may be deleted. `get /path` is for get_raw. */
+
+struct kube_permissions;
+
+/* INVALID_REQUEST/"bad-need"; the message quotes the line and says what is
+ * wrong with it. */
+struct kube_permissions *kube_permissions_parse(const char *const *lines,
+                                                size_t count,
+                                                struct aicr_error *err);
+void kube_permissions_free(struct kube_permissions *p);
+
+/* verb: "get", "list", … ; r->group, r->plural are looked at. False:
+ * INVALID_REQUEST/"undeclared-permission" (no verdict); the message gives the
+ * line to add to `needs`. */
+bool kube_permissions_allow(const struct kube_permissions *p, const char *verb,
+                            const struct kube_resource *r,
+                            const char *subresource, const char *ns,
+                            const char *run_namespace, struct aicr_error *err);
+
+#endif
