@@ -67,6 +67,9 @@ struct aicr_json_reader {
   unsigned char stack[AICR_JSON_DEPTH / 8 + 1];
   unsigned lex, lex_count;
   uint32_t lex_cp, lex_high;
+  size_t base;               /* bytes in the chunks before this one */
+  size_t token_pos, raw_pos; /* in the chunk */
+  bool raw_started;
 };
 
 /* Begins a text. max_depth: containers that may be open at once, at most
