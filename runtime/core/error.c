@@ -54,7 +54,7 @@ static void copy_cut(char *out, size_t size, const char *text, size_t len)
 /* The arguments may point into *err (a message that repeats the one before),
  * hence the copy. */
 static void set_message(char out[AICR_MESSAGE_MAX], const char *fmt, va_list ap)
-  AICR_PRINTF(2, 0);
+    AICR_PRINTF(2, 0);
 
 static void set_message(char out[AICR_MESSAGE_MAX], const char *fmt, va_list ap)
 {
@@ -70,7 +70,7 @@ static void set_message(char out[AICR_MESSAGE_MAX], const char *fmt, va_list ap)
 
 static void set(struct aicr_error *err, enum aicr_code code, bool verdict,
                 const char *reason, const char *fmt, va_list ap)
-  AICR_PRINTF(5, 0);
+    AICR_PRINTF(5, 0);
 
 static void set(struct aicr_error *err, enum aicr_code code, bool verdict,
                 const char *reason, const char *fmt, va_list ap)

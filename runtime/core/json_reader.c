@@ -9,34 +9,6 @@
 #include "core/number.h"
 #include "core/text.h"
 
-#define REPLACEMENT "\xEF\xBF\xBD"
-
-/* What may come next. */
-enum {
-  ST_VALUE,
-  ST_FIRST_ELEMENT, /* or ']' */
-  ST_FIRST_KEY,     /* or '}' */
-  ST_KEY,
-  ST_COLON,
-  ST_AFTER, /* ',' or the end of the container */
-  ST_DONE,  /* nothing but white space */
-  ST_END,
-  ST_ERROR
-};
-
-/* The token that a chunk's end has cut, if any. */
-enum {
-  LEX_NONE,
-  LEX_STRING, /* the next byte is plain, '\\' or '"' */
-  LEX_UTF8,   /* lex_count bytes of a sequence are in lex_cp */
-  LEX_ESCAPE, /* after '\\' */
-  LEX_HEX,    /* lex_count of the four digits are in lex_cp */
-  LEX_NUMBER, /* its bytes are in scratch */
-  LEX_TRUE,   /* lex_count bytes of the word were read */
-  LEX_FALSE,
-  LEX_NULL
-};
-
 void aicr_json_init(struct aicr_json_reader *r, enum aicr_json_profile profile,
                     unsigned max_depth)
 {
@@ -71,13 +43,6 @@ void aicr_json_finish(struct aicr_json_reader *r)
   r->finished = true;
 }
 
-bool aicr_json_inside_token(const struct aicr_json_reader *r)
-{
-  return r->lex != LEX_NONE;
-}
-
-/* --- errors -------------------------------------------------------------- */
-
 enum aicr_json_token aicr_json_reject(struct aicr_json_reader *r,
                                       enum aicr_code code, const char *reason,
                                       const char *what)
@@ -91,27 +56,27 @@ enum aicr_json_token aicr_json_reject(struct aicr_json_reader *r,
 }
 
 /* The byte at chunk_pos is the bad one. */
-static enum aicr_json_token malformed(struct aicr_json_reader *r,
-                                      const char *what)
+enum aicr_json_token aicr_json_malformed(struct aicr_json_reader *r,
+                                         const char *what)
 {
   return aicr_json_reject(r, AICR_INVALID_REQUEST, "malformed", what);
 }
 
-static enum aicr_json_token unexpected(struct aicr_json_reader *r,
-                                       const char *wanted)
+enum aicr_json_token aicr_json_unexpected(struct aicr_json_reader *r,
+                                          const char *wanted)
 {
   struct aicr_quoted q;
   const char *at = r->chunk + r->chunk_pos;
 
-  malformed(r, "");
+  aicr_json_malformed(r, "");
   aicr_fail(&r->error, AICR_INVALID_REQUEST, "malformed",
             "malformed JSON at byte %zu: expected %s, found %s", r->offset,
             wanted, aicr_quote(&q, at, 1));
   return AICR_JSON_ERROR;
 }
 
-static enum aicr_json_token too_large(struct aicr_json_reader *r,
-                                      const char *what)
+enum aicr_json_token aicr_json_too_large(struct aicr_json_reader *r,
+                                         const char *what)
 {
   aicr_json_reject(r, AICR_INVALID_REQUEST, "too-large", "");
   aicr_fail(&r->error, AICR_INVALID_REQUEST, "too-large",
@@ -132,7 +97,7 @@ static bool append(struct aicr_json_reader *r, struct aicr_buf *b,
 {
   if (!b->failed && len > b->max - b->len) {
     aicr_buf_free(b);
-    too_large(r, what);
+    aicr_json_too_large(r, what);
     return false;
   }
   if (!aicr_buf_add(b, data, len)) {
@@ -142,17 +107,27 @@ static bool append(struct aicr_json_reader *r, struct aicr_buf *b,
   return true;
 }
 
-static bool keep(struct aicr_json_reader *r, const char *data, size_t len)
+bool aicr_json_keep(struct aicr_json_reader *r, const char *data, size_t len)
 {
   return append(r, &r->scratch, data, len, "a string or number over 16 MiB");
 }
 
-static const char *kept(const struct aicr_json_reader *r)
+const char *aicr_json_kept(const struct aicr_json_reader *r)
 {
   return r->scratch.len > 0 ? r->scratch.data : "";
 }
 
-/* --- structure ----------------------------------------------------------- */
+/* The chunk is used up. */
+enum aicr_json_token aicr_json_more(struct aicr_json_reader *r)
+{
+  if (!r->finished)
+    return AICR_JSON_MORE;
+  if (r->state == ST_DONE && r->lex == LEX_NONE) {
+    r->state = ST_END;
+    return AICR_JSON_END;
+  }
+  return aicr_json_malformed(r, "the text ends too early");
+}
 
 static bool in_object(const struct aicr_json_reader *r)
 {
@@ -172,7 +147,7 @@ static enum aicr_json_token open_container(struct aicr_json_reader *r,
   unsigned bit;
 
   if (r->depth >= r->max_depth)
-    return malformed(r, "nested too deep");
+    return aicr_json_malformed(r, "nested too deep");
   bit = 1u << (r->depth % 8);
   if (object)
     r->stack[r->depth / 8] |= (unsigned char)bit;
@@ -193,334 +168,6 @@ static enum aicr_json_token close_container(struct aicr_json_reader *r)
   after_value(r);
   return object ? AICR_JSON_OBJECT_END : AICR_JSON_ARRAY_END;
 }
-
-/* The chunk is used up. */
-static enum aicr_json_token more(struct aicr_json_reader *r)
-{
-  if (!r->finished)
-    return AICR_JSON_MORE;
-  if (r->state == ST_DONE && r->lex == LEX_NONE) {
-    r->state = ST_END;
-    return AICR_JSON_END;
-  }
-  return malformed(r, "the text ends too early");
-}
-
-/* --- strings ------------------------------------------------------------- */
-
-#define BYTES(c) (UINT64_C(0x0101010101010101) * (c))
-
-/* The first byte of [p, end) that is '"', '\\', a control character or not
- * ASCII. */
-static const char *plain_end(const char *p, const char *end)
-{
-  while (end - p >= 8) {
-    uint64_t w, quote, slash, hit;
-
-    memcpy(&w, p, sizeof(w));
-    quote = w ^ BYTES('"');
-    slash = w ^ BYTES('\\');
-    /* x - 1 & ~x has its high bit set where x is 0; the lowest such byte is
-     * exact, which is the one that counts. */
-    hit = ((quote - BYTES(1)) & ~quote) | ((slash - BYTES(1)) & ~slash) |
-          ((w - BYTES(0x20)) & ~w) | w;
-    hit &= BYTES(0x80);
-    if (hit) {
-#if defined(__GNUC__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-      return p + __builtin_ctzll(hit) / 8;
-#else
-      break;
-#endif
-    }
-    p += 8;
-  }
-  while (p < end) {
-    unsigned char c = (unsigned char)*p;
-
-    if (c < 0x20 || c >= 0x80 || c == '"' || c == '\\')
-      break;
-    p++;
-  }
-  return p;
-}
-
-static enum aicr_json_token string_done(struct aicr_json_reader *r,
-                                        const char *text, size_t len)
-{
-  r->chunk_pos++;
-  r->lex = LEX_NONE;
-  if (len > AICR_JSON_STRING_MAX)
-    return too_large(r, "a string over 16 MiB");
-  r->text = text;
-  r->text_len = len;
-  return r->state == ST_COLON ? AICR_JSON_KEY : AICR_JSON_STRING;
-}
-
-/* A high surrogate that no low one follows. */
-static bool lone_surrogate(struct aicr_json_reader *r)
-{
-  if (r->lex_high == 0)
-    return true;
-  r->lex_high = 0;
-  if (r->profile == AICR_JSON_GO)
-    return keep(r, REPLACEMENT, 3);
-  malformed(r, "a lone surrogate escape");
-  return false;
-}
-
-static bool keep_code_point(struct aicr_json_reader *r, uint32_t cp)
-{
-  char out[4];
-
-  return keep(r, out, aicr_utf8_encode(cp, out));
-}
-
-/* The four digits of \u were read. */
-static bool code_unit(struct aicr_json_reader *r, uint32_t unit)
-{
-  bool low = unit >= 0xDC00 && unit <= 0xDFFF;
-
-  if (low && r->lex_high != 0) {
-    uint32_t high = r->lex_high;
-
-    r->lex_high = 0;
-    return keep_code_point(
-      r, 0x10000 + ((high - 0xD800) << 10) + (unit - 0xDC00));
-  }
-  if (!lone_surrogate(r))
-    return false;
-  if (unit >= 0xD800 && unit <= 0xDBFF) {
-    r->lex_high = unit;
-    return true;
-  }
-  if (!low)
-    return keep_code_point(r, unit);
-  r->lex_high = unit;
-  return lone_surrogate(r);
-}
-
-static int hex_digit(char c)
-{
-  if (c >= '0' && c <= '9')
-    return c - '0';
-  if (c >= 'a' && c <= 'f')
-    return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F')
-    return c - 'A' + 10;
-  return -1;
-}
-
-static bool step_hex(struct aicr_json_reader *r)
-{
-  int digit = hex_digit(r->chunk[r->chunk_pos]);
-
-  if (digit < 0) {
-    unexpected(r, "four hexadecimal digits after \\u");
-    return false;
-  }
-  r->chunk_pos++;
-  r->lex_cp = r->lex_cp << 4 | (uint32_t)digit;
-  if (++r->lex_count < 4)
-    return true;
-  r->lex = LEX_STRING;
-  return code_unit(r, r->lex_cp);
-}
-
-static bool step_escape(struct aicr_json_reader *r)
-{
-  static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
-  char c = r->chunk[r->chunk_pos];
-  const char *at;
-
-  if (c == 'u') {
-    r->lex = LEX_HEX;
-    r->lex_count = 0;
-    r->lex_cp = 0;
-    r->chunk_pos++;
-    return true;
-  }
-  at = memchr(from, c, sizeof(from) - 1);
-  if (!at) {
-    unexpected(r, "an escape such as \\n");
-    return false;
-  }
-  if (!lone_surrogate(r))
-    return false;
-  r->chunk_pos++;
-  r->lex = LEX_STRING;
-  return keep(r, &to[at - from], 1);
-}
-
-/* True when more bytes could make the len bytes a well-formed sequence. */
-static bool may_become_utf8(const char *data, size_t len)
-{
-  static const char *const tails[] = {"\x80\x80\x80", "\xBF\xBF\xBF"};
-  uint32_t cp;
-
-  /* The second byte's range is a matter of both its ends. */
-  for (size_t i = 0; i < 2; i++) {
-    char whole[8];
-
-    memcpy(whole, data, len);
-    memcpy(whole + len, tails[i], 3);
-    if (aicr_utf8_decode(whole, len + 3, &cp) > len)
-      return true;
-  }
-  return false;
-}
-
-/* `count` bytes were found bad; the reader stands `behind` bytes after the
- * first of them. */
-static bool bad_bytes(struct aicr_json_reader *r, size_t count, size_t behind)
-{
-  if (r->profile == AICR_JSON_STRICT) {
-    malformed(r, "");
-    r->offset -= behind;
-    aicr_fail(&r->error, AICR_INVALID_REQUEST, "malformed",
-              "malformed JSON at byte %zu: a string is not valid UTF-8",
-              r->offset);
-    return false;
-  }
-  for (size_t i = 0; i < count; i++)
-    if (!keep(r, REPLACEMENT, 3))
-      return false;
-  return true;
-}
-
-static void stash(struct aicr_json_reader *r, const char *data, size_t len)
-{
-  r->lex = LEX_UTF8;
-  r->lex_count = (unsigned)len;
-  r->lex_cp = 0;
-  for (size_t i = 0; i < len; i++)
-    r->lex_cp |= (uint32_t)(unsigned char)data[i] << (8 * i);
-}
-
-/* One more byte for the sequence that a chunk's end has cut. */
-static bool step_utf8(struct aicr_json_reader *r)
-{
-  size_t n = r->lex_count;
-  char bytes[4];
-  uint32_t cp;
-
-  for (size_t i = 0; i < n; i++)
-    bytes[i] = (char)(r->lex_cp >> (8 * i) & 0xFF);
-  bytes[n] = r->chunk[r->chunk_pos];
-  if (aicr_utf8_decode(bytes, n + 1, &cp) == n + 1) {
-    r->chunk_pos++;
-    r->lex = LEX_STRING;
-    return keep(r, bytes, n + 1);
-  }
-  if (may_become_utf8(bytes, n + 1)) {
-    r->chunk_pos++;
-    stash(r, bytes, n + 1);
-    return true;
-  }
-  r->lex = LEX_STRING;
-  return bad_bytes(r, n, n);
-}
-
-static bool step_not_ascii(struct aicr_json_reader *r)
-{
-  const char *p = r->chunk + r->chunk_pos;
-  size_t left = r->chunk_len - r->chunk_pos;
-  uint32_t cp;
-  size_t n = aicr_utf8_decode(p, left, &cp);
-
-  if (n > 0) {
-    r->chunk_pos += n;
-    return keep(r, p, n);
-  }
-  if (left < 4 && may_become_utf8(p, left)) {
-    stash(r, p, left);
-    r->chunk_pos += left;
-    return true;
-  }
-  if (!bad_bytes(r, 1, 0))
-    return false;
-  r->chunk_pos++;
-  return true;
-}
-
-/* A run of plain bytes and what ends it. */
-static bool step_plain(struct aicr_json_reader *r)
-{
-  const char *p = r->chunk + r->chunk_pos;
-  const char *end = plain_end(p, r->chunk + r->chunk_len);
-  size_t n = (size_t)(end - p);
-
-  if (n > 0 && (!lone_surrogate(r) || !keep(r, p, n)))
-    return false;
-  r->chunk_pos += n;
-  if (r->chunk_pos == r->chunk_len || *end == '"')
-    return true;
-  if (*end == '\\') {
-    r->lex = LEX_ESCAPE;
-    r->chunk_pos++;
-    return true;
-  }
-  if ((unsigned char)*end < 0x20) {
-    unexpected(r, "no control character in a string");
-    return false;
-  }
-  return lone_surrogate(r) && step_not_ascii(r);
-}
-
-/* The part of a string that needs the scratch buffer. */
-static enum aicr_json_token resume_string(struct aicr_json_reader *r)
-{
-  while (r->chunk_pos < r->chunk_len) {
-    bool ok;
-
-    if (r->lex == LEX_STRING && r->chunk[r->chunk_pos] == '"') {
-      if (!lone_surrogate(r))
-        return AICR_JSON_ERROR;
-      return string_done(r, kept(r), r->scratch.len);
-    }
-    if (r->lex == LEX_STRING)
-      ok = step_plain(r);
-    else if (r->lex == LEX_ESCAPE)
-      ok = step_escape(r);
-    else if (r->lex == LEX_HEX)
-      ok = step_hex(r);
-    else
-      ok = step_utf8(r);
-    if (!ok)
-      return AICR_JSON_ERROR;
-  }
-  return more(r);
-}
-
-static enum aicr_json_token begin_string(struct aicr_json_reader *r)
-{
-  const char *start = r->chunk + r->chunk_pos + 1;
-  const char *end = r->chunk + r->chunk_len;
-  const char *p = start;
-
-  for (;;) {
-    uint32_t cp;
-    size_t n;
-
-    p = plain_end(p, end);
-    if (p == end || (unsigned char)*p < 0x80)
-      break;
-    n = aicr_utf8_decode(p, (size_t)(end - p), &cp);
-    if (n == 0)
-      break;
-    p += n;
-  }
-  r->chunk_pos = (size_t)(p - r->chunk);
-  if (p < end && *p == '"')
-    return string_done(r, start, (size_t)(p - start));
-  r->lex = LEX_STRING;
-  r->lex_high = 0;
-  aicr_buf_reset(&r->scratch);
-  if (!keep(r, start, (size_t)(p - start)))
-    return AICR_JSON_ERROR;
-  return resume_string(r);
-}
-
-/* --- numbers and words --------------------------------------------------- */
 
 static bool is_digit(char c)
 {
@@ -575,7 +222,7 @@ static enum aicr_json_token number_done(struct aicr_json_reader *r,
 
   r->lex = LEX_NONE;
   if (good != len) {
-    malformed(r, "");
+    aicr_json_malformed(r, "");
     r->offset = r->offset - len + (good < len ? good : len);
     aicr_fail(&r->error, AICR_INVALID_REQUEST, "malformed",
               "malformed JSON at byte %zu: not a number", r->offset);
@@ -586,7 +233,7 @@ static enum aicr_json_token number_done(struct aicr_json_reader *r,
   if (aicr_parse_double(s, len, &r->number))
     return AICR_JSON_DOUBLE;
   if (r->profile == AICR_JSON_STRICT)
-    return malformed(r, "a number is out of range");
+    return aicr_json_malformed(r, "a number is out of range");
   r->number = s[0] == '-' ? -HUGE_VAL : HUGE_VAL;
   return AICR_JSON_DOUBLE;
 }
@@ -610,11 +257,11 @@ static enum aicr_json_token resume_number(struct aicr_json_reader *r)
     r->lex = LEX_NUMBER;
     aicr_buf_reset(&r->scratch);
   }
-  if (!keep(r, p, n))
+  if (!aicr_json_keep(r, p, n))
     return AICR_JSON_ERROR;
   if (stop == end && !r->finished)
     return AICR_JSON_MORE;
-  return number_done(r, kept(r), r->scratch.len);
+  return number_done(r, aicr_json_kept(r), r->scratch.len);
 }
 
 static enum aicr_json_token resume_word(struct aicr_json_reader *r)
@@ -625,9 +272,9 @@ static enum aicr_json_token resume_word(struct aicr_json_reader *r)
 
   while (word[r->lex_count] != '\0') {
     if (r->chunk_pos == r->chunk_len)
-      return more(r);
+      return aicr_json_more(r);
     if (r->chunk[r->chunk_pos] != word[r->lex_count])
-      return unexpected(r, word);
+      return aicr_json_unexpected(r, word);
     r->chunk_pos++;
     r->lex_count++;
   }
@@ -642,8 +289,6 @@ static enum aicr_json_token begin_word(struct aicr_json_reader *r, unsigned lex)
   return resume_word(r);
 }
 
-/* --- tokens -------------------------------------------------------------- */
-
 static enum aicr_json_token begin_value(struct aicr_json_reader *r, char c)
 {
   switch (c) {
@@ -653,7 +298,7 @@ static enum aicr_json_token begin_value(struct aicr_json_reader *r, char c)
     return open_container(r, false);
   case '"':
     after_value(r);
-    return begin_string(r);
+    return aicr_json_begin_string(r);
   case 't':
     after_value(r);
     return begin_word(r, LEX_TRUE);
@@ -665,7 +310,7 @@ static enum aicr_json_token begin_value(struct aicr_json_reader *r, char c)
     return begin_word(r, LEX_NULL);
   default:
     if (c != '-' && !is_digit(c))
-      return unexpected(r, "a value");
+      return aicr_json_unexpected(r, "a value");
     after_value(r);
     return resume_number(r);
   }
@@ -689,7 +334,7 @@ static enum aicr_json_token begin_token(struct aicr_json_reader *r)
 
     skip_space(r);
     if (r->chunk_pos == r->chunk_len)
-      return more(r);
+      return aicr_json_more(r);
     r->token_pos = r->chunk_pos;
     c = r->chunk[r->chunk_pos];
     switch (r->state) {
@@ -697,13 +342,14 @@ static enum aicr_json_token begin_token(struct aicr_json_reader *r)
       if (c == (in_object(r) ? '}' : ']'))
         return close_container(r);
       if (c != ',')
-        return unexpected(r, in_object(r) ? "',' or '}'" : "',' or ']'");
+        return aicr_json_unexpected(r,
+                                    in_object(r) ? "',' or '}'" : "',' or ']'");
       r->chunk_pos++;
       r->state = in_object(r) ? ST_KEY : ST_VALUE;
       break;
     case ST_COLON:
       if (c != ':')
-        return unexpected(r, "':'");
+        return aicr_json_unexpected(r, "':'");
       r->chunk_pos++;
       r->state = ST_VALUE;
       break;
@@ -712,9 +358,9 @@ static enum aicr_json_token begin_token(struct aicr_json_reader *r)
       if (c == '}' && r->state == ST_FIRST_KEY)
         return close_container(r);
       if (c != '"')
-        return unexpected(r, "a key in quotes");
+        return aicr_json_unexpected(r, "a key in quotes");
       r->state = ST_COLON;
-      return begin_string(r);
+      return aicr_json_begin_string(r);
     case ST_FIRST_ELEMENT:
       if (c == ']')
         return close_container(r);
@@ -722,7 +368,7 @@ static enum aicr_json_token begin_token(struct aicr_json_reader *r)
     case ST_VALUE:
       return begin_value(r, c);
     default:
-      return unexpected(r, "the end of the text");
+      return aicr_json_unexpected(r, "the end of the text");
     }
   }
 }
@@ -733,10 +379,8 @@ static enum aicr_json_token resume_token(struct aicr_json_reader *r)
     return resume_number(r);
   if (r->lex >= LEX_TRUE)
     return resume_word(r);
-  return resume_string(r);
+  return aicr_json_resume_string(r);
 }
-
-/* --- capture ------------------------------------------------------------- */
 
 void aicr_json_capture(struct aicr_json_reader *r, struct aicr_buf *raw)
 {

@@ -41,7 +41,7 @@ bool aicr_parse_int64(const char *data, size_t len, int64_t *out)
 
 /* No double needs more than 767 significant digits to be decided; one more
  * that is not zero stands for all that follow. */
-#define DIGITS_MAX 800
+#define DIGITS_MAX   800
 #define EXPONENT_MAX 1000000000
 
 /* A decimal as 0.DIGITS * 10^exponent. */

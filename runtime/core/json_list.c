@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/json_list.h"
+
+#include <string.h>
+
+#include "core/json_internal.h"
+
+enum {
+  AT_START,
+  IN_LIST, /* between members */
+  IN_METADATA,
+  AT_VALUE, /* of the member `key` */
+  AT_METADATA_VALUE,
+  SKIP_VALUE,
+  SKIP_METADATA_VALUE,
+  IN_ITEMS, /* between items */
+  IN_ITEM,
+  AFTER_LIST
+};
+
+enum {
+  KEY_OTHER,
+  KEY_ITEMS,
+  KEY_KIND,
+  KEY_API_VERSION,
+  KEY_METADATA,
+  KEY_RESOURCE_VERSION,
+  KEY_CONTINUE
+};
+
+/* Containers that are open between items: the list and "items". */
+#define DEPTH_OF_ITEMS 2
+
+void aicr_json_list_init(struct aicr_json_list *l)
+{
+  memset(l, 0, sizeof(*l));
+  aicr_json_init(&l->reader, AICR_JSON_STRICT, AICR_JSON_DEPTH);
+  aicr_buf_init(&l->raw, AICR_LIST_ITEM_MAX);
+  l->state = AT_START;
+}
+
+void aicr_json_list_free(struct aicr_json_list *l)
+{
+  aicr_json_free(&l->reader);
+  aicr_buf_free(&l->raw);
+  aicr_free(l->next_page);
+  l->next_page = NULL;
+}
+
+static bool reject(struct aicr_json_list *l, const char *what)
+{
+  aicr_json_reject(&l->reader, AICR_INVALID_REQUEST, "malformed", what);
+  return false;
+}
+
+static bool no_memory(struct aicr_json_list *l)
+{
+  aicr_json_reject(&l->reader, AICR_INTERNAL, "memory", "out of memory");
+  return false;
+}
+
+static bool text_is(const struct aicr_json_reader *r, const char *word)
+{
+  size_t len = strlen(word);
+
+  return r->text_len == len && memcmp(r->text, word, len) == 0;
+}
+
+static unsigned member(const struct aicr_json_reader *r)
+{
+  if (text_is(r, "items"))
+    return KEY_ITEMS;
+  if (text_is(r, "kind"))
+    return KEY_KIND;
+  if (text_is(r, "apiVersion"))
+    return KEY_API_VERSION;
+  if (text_is(r, "metadata"))
+    return KEY_METADATA;
+  return KEY_OTHER;
+}
+
+static unsigned metadata_member(const struct aicr_json_reader *r)
+{
+  if (text_is(r, "resourceVersion"))
+    return KEY_RESOURCE_VERSION;
+  if (text_is(r, "continue"))
+    return KEY_CONTINUE;
+  return KEY_OTHER;
+}
+
+/* A member that must be a string; null leaves it as it was. */
+static bool take_text(struct aicr_json_list *l, enum aicr_json_token token,
+                      char *out, size_t size, const char *what)
+{
+  const struct aicr_json_reader *r = &l->reader;
+
+  if (token == AICR_JSON_NULL)
+    return true;
+  if (token != AICR_JSON_STRING || r->text_len >= size ||
+      memchr(r->text, '\0', r->text_len))
+    return reject(l, what);
+  memcpy(out, r->text, r->text_len);
+  out[r->text_len] = '\0';
+  return true;
+}
+
+static bool take_continue(struct aicr_json_list *l, enum aicr_json_token token)
+{
+  const struct aicr_json_reader *r = &l->reader;
+
+  if (token == AICR_JSON_NULL)
+    return true;
+  if (token != AICR_JSON_STRING || memchr(r->text, '\0', r->text_len))
+    return reject(l, "metadata.continue is not a text");
+  aicr_free(l->next_page);
+  l->next_page = NULL;
+  if (r->text_len == 0)
+    return true;
+  l->next_page = aicr_strndup(r->text, r->text_len);
+  return l->next_page || no_memory(l);
+}
+
+static bool take_items(struct aicr_json_list *l, enum aicr_json_token token)
+{
+  /* What was delivered cannot be taken back, as "the last one wins" would
+   * need. */
+  if (l->has_items)
+    return reject(l, "the list has \"items\" twice");
+  l->has_items = true;
+  if (token == AICR_JSON_ARRAY_BEGIN)
+    l->state = IN_ITEMS;
+  else if (token != AICR_JSON_NULL)
+    return reject(l, "\"items\" is not an array");
+  return true;
+}
+
+static bool is_begin(enum aicr_json_token token)
+{
+  return token == AICR_JSON_OBJECT_BEGIN || token == AICR_JSON_ARRAY_BEGIN;
+}
+
+static bool take_value(struct aicr_json_list *l, enum aicr_json_token token)
+{
+  l->state = IN_LIST;
+  switch (l->key) {
+  case KEY_ITEMS:
+    return take_items(l, token);
+  case KEY_KIND:
+    return take_text(l, token, l->kind, sizeof(l->kind),
+                     "\"kind\" is not a text of at most 127 bytes");
+  case KEY_API_VERSION:
+    return take_text(l, token, l->api_version, sizeof(l->api_version),
+                     "\"apiVersion\" is not a text of at most 191 bytes");
+  case KEY_METADATA:
+    if (token == AICR_JSON_OBJECT_BEGIN)
+      l->state = IN_METADATA;
+    else if (token != AICR_JSON_NULL)
+      return reject(l, "\"metadata\" is not an object");
+    return true;
+  default:
+    if (is_begin(token))
+      l->state = SKIP_VALUE;
+    return true;
+  }
+}
+
+static bool take_metadata_value(struct aicr_json_list *l,
+                                enum aicr_json_token token)
+{
+  l->state = IN_METADATA;
+  switch (l->key) {
+  case KEY_RESOURCE_VERSION:
+    return take_text(
+        l, token, l->resource_version, sizeof(l->resource_version),
+        "metadata.resourceVersion is not a text of at most 63 bytes");
+  case KEY_CONTINUE:
+    return take_continue(l, token);
+  default:
+    if (is_begin(token))
+      l->state = SKIP_METADATA_VALUE;
+    return true;
+  }
+}
+
+/* A token outside items. */
+static bool take_token(struct aicr_json_list *l, enum aicr_json_token token)
+{
+  switch (l->state) {
+  case AT_START:
+    l->state = IN_LIST;
+    return token == AICR_JSON_OBJECT_BEGIN ||
+           reject(l, "a list is an object with \"items\"");
+  case IN_LIST:
+    l->state = token == AICR_JSON_KEY ? AT_VALUE : AFTER_LIST;
+    if (token == AICR_JSON_KEY)
+      l->key = member(&l->reader);
+    return true;
+  case IN_METADATA:
+    l->state = token == AICR_JSON_KEY ? AT_METADATA_VALUE : IN_LIST;
+    if (token == AICR_JSON_KEY)
+      l->key = metadata_member(&l->reader);
+    return true;
+  case AT_VALUE:
+    return take_value(l, token);
+  case AT_METADATA_VALUE:
+    return take_metadata_value(l, token);
+  case SKIP_VALUE:
+    if (l->reader.depth == 1)
+      l->state = IN_LIST;
+    return true;
+  default:
+    if (l->reader.depth == 2)
+      l->state = IN_METADATA;
+    return true;
+  }
+}
+
+/* Keeps what the chunk holds of the item, up to chunk_pos. */
+static bool keep(struct aicr_json_list *l)
+{
+  struct aicr_json_reader *r = &l->reader;
+  size_t len = r->chunk_pos - r->raw_pos;
+
+  if (len > AICR_LIST_ITEM_MAX - l->raw.len) {
+    aicr_json_too_large(r, "an item over 16 MiB");
+    return false;
+  }
+  if (!aicr_buf_add(&l->raw, r->chunk + r->raw_pos, len))
+    return no_memory(l);
+  r->raw_pos = r->chunk_pos;
+  return true;
+}
+
+static bool complete(struct aicr_json_list *l)
+{
+  const struct aicr_json_reader *r = &l->reader;
+
+  if (l->raw.len > 0) {
+    if (!keep(l))
+      return false;
+    l->item = l->raw.data;
+    l->item_len = l->raw.len;
+  } else {
+    /* The usual case costs no copy. */
+    l->item = r->chunk + r->raw_pos;
+    l->item_len = r->chunk_pos - r->raw_pos;
+    if (l->item_len > AICR_LIST_ITEM_MAX) {
+      aicr_json_too_large(&l->reader, "an item over 16 MiB");
+      return false;
+    }
+  }
+  l->state = IN_ITEMS;
+  l->count++;
+  return true;
+}
+
+static enum aicr_json_list_result need_more(struct aicr_json_list *l)
+{
+  struct aicr_json_reader *r = &l->reader;
+
+  if (l->state == IN_ITEMS && r->lex == LEX_NONE)
+    return AICR_LIST_MORE;
+  if (l->state == IN_ITEMS && l->raw.len == 0)
+    r->raw_pos = r->token_pos;
+  if ((l->state == IN_ITEMS || l->state == IN_ITEM) && !keep(l))
+    return AICR_LIST_ERROR;
+  return AICR_LIST_MORE;
+}
+
+/* A token that begins an item; false when it ends the items. */
+static bool begin_item(struct aicr_json_list *l, enum aicr_json_token token)
+{
+  struct aicr_json_reader *r = &l->reader;
+
+  if (token == AICR_JSON_ARRAY_END && r->depth == DEPTH_OF_ITEMS - 1) {
+    l->state = IN_LIST;
+    return false;
+  }
+  if (l->raw.len == 0)
+    r->raw_pos = r->token_pos;
+  l->state = IN_ITEM;
+  return true;
+}
+
+enum aicr_json_list_result aicr_json_list_next(struct aicr_json_list *l)
+{
+  struct aicr_json_reader *r = &l->reader;
+
+  if (l->item) {
+    l->item = NULL;
+    l->item_len = 0;
+    aicr_buf_reset(&l->raw);
+  }
+  for (;;) {
+    enum aicr_json_token token = aicr_json_next(r);
+
+    if (token == AICR_JSON_ERROR)
+      return AICR_LIST_ERROR;
+    if (token == AICR_JSON_END)
+      return AICR_LIST_END;
+    if (token == AICR_JSON_MORE)
+      return need_more(l);
+    if (l->state == IN_ITEMS && !begin_item(l, token))
+      continue;
+    if (l->state == IN_ITEM) {
+      if (r->depth > DEPTH_OF_ITEMS)
+        continue;
+      return complete(l) ? AICR_LIST_ITEM : AICR_LIST_ERROR;
+    }
+    if (!take_token(l, token))
+      return AICR_LIST_ERROR;
+  }
+}
