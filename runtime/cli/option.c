@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/option.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const phases[] = {"deployment", "conformance", "performance",
+                                     "all", NULL};
+static const char *const platforms[] = {
+    "aws",        "gcp",     "azure", "oci",    "onprem",
+    "togetherai", "mistral", "forge", "nscale", NULL};
+static const char *const colors[] = {"auto", "always", "never", NULL};
+static const char *const levels[] = {"error", "warn",  "info",
+                                     "debug", "trace", NULL};
+static const char *const log_formats[] = {"text", "json", NULL};
+static const char *const keeps[] = {"failed", NULL};
+
+const char *const aicr_formats[] = {"human", "json", "junit", NULL};
+const char *const aicr_formats_later[] = {"ctrf", "tap", "markdown", "html",
+                                          NULL};
+
+const char *const aicr_commands[] = {
+    "new",        "report", "doctor", "validator", "cleanup", "repl",
+    "completion", "rbac",   "render", "bench",     NULL};
+
+#define SELECT     "Select"
+#define TARGET     "Target"
+#define RUN        "Run"
+#define PARAMETERS "Parameters"
+#define OUTPUT     "Output"
+
+const struct aicr_option aicr_options[] = {
+    {.name = "list",
+     .letter = 'l',
+     .later = true,
+     .group = SELECT,
+     .help = "print the selected checks"},
+    {.name = "explain",
+     .later = true,
+     .group = SELECT,
+     .help = "describe the selected checks"},
+    {.name = "dry-run",
+     .later = true,
+     .group = SELECT,
+     .help = "print the plan with all parameters"},
+    {.name = "phase",
+     .letter = 'p',
+     .repeatable = true,
+     .separator = ',',
+     .kind = AICR_OPTION_CHOICE,
+     .argument = "PHASE",
+     .choices = phases,
+     .group = SELECT,
+     .help = "deployment, conformance, performance, all"},
+    {.name = "tags",
+     .letter = 't',
+     .repeatable = true,
+     .kind = AICR_OPTION_TEXT,
+     .argument = "EXPR",
+     .group = SELECT,
+     .help = "comma is and, leading ! is not, repeated is or"},
+    {.name = "skip",
+     .repeatable = true,
+     .separator = ',',
+     .kind = AICR_OPTION_TEXT,
+     .argument = "NAME",
+     .group = SELECT,
+     .help = "leave a check out and report it as skipped"},
+    {.name = "rerun",
+     .later = true,
+     .kind = AICR_OPTION_TEXT,
+     .argument = "FILE",
+     .group = SELECT,
+     .help = "what did not pass in an earlier JSON report"},
+
+    {.name = "kubeconfig",
+     .letter = 'k',
+     .later = true,
+     .kind = AICR_OPTION_TEXT,
+     .argument = "FILE",
+     .group = TARGET,
+     .help = "how to reach the cluster"},
+    {.name = "context",
+     .later = true,
+     .kind = AICR_OPTION_TEXT,
+     .argument = "NAME",
+     .group = TARGET,
+     .help = "context of the kubeconfig"},
+    {.name = "namespace",
+     .letter = 'n',
+     .kind = AICR_OPTION_TEXT,
+     .argument = "NS",
+     .group = TARGET,
+     .help = "where checks create objects (aicr-validation)"},
+    {.name = "recipe",
+     .letter = 'r',
+     .kind = AICR_OPTION_TEXT,
+     .argument = "FILE",
+     .group = TARGET,
+     .help = "recipe that the cluster is held against"},
+    {.name = "snapshot",
+     .letter = 's',
+     .later = true,
+     .kind = AICR_OPTION_TEXT,
+     .argument = "FILE",
+     .group = TARGET,
+     .help = "snapshot for readiness constraints"},
+    {.name = "record",
+     .later = true,
+     .kind = AICR_OPTION_TEXT,
+     .argument = "DIR",
+     .group = TARGET,
+     .help = "save every API exchange of this run"},
+    {.name = "recording",
+     .kind = AICR_OPTION_TEXT,
+     .argument = "DIR",
+     .group = TARGET,
+     .help = "answer every API request from DIR, no network"},
+    {.name = "platform",
+     .kind = AICR_OPTION_CHOICE,
+     .argument = "NAME",
+     .choices = platforms,
+     .may_be_empty = true,
+     .group = TARGET,
+     .help = "platform, instead of recipe, suite, detection"},
+
+    {.name = "jobs",
+     .letter = 'j',
+     .later = true,
+     .kind = AICR_OPTION_INTEGER,
+     .argument = "N",
+     .group = RUN,
+     .help = "checks in flight"},
+    {.name = "timeout",
+     .later = true,
+     .kind = AICR_OPTION_TEXT,
+     .argument = "DUR",
+     .group = RUN,
+     .help = "for the whole run"},
+    {.name = "fail-fast",
+     .letter = 'x',
+     .group = RUN,
+     .help = "start nothing new after a fail or an error"},
+    {.name = "retry",
+     .later = true,
+     .kind = AICR_OPTION_INTEGER,
+     .argument = "N",
+     .group = RUN,
+     .help = "repeat a check that ended in error"},
+    {.name = "keep",
+     .later = true,
+     .optional = true,
+     .kind = AICR_OPTION_CHOICE,
+     .argument = "failed",
+     .choices = keeps,
+     .group = RUN,
+     .help = "do not clean up"},
+    {.name = "seed",
+     .kind = AICR_OPTION_INTEGER,
+     .argument = "N",
+     .group = RUN,
+     .help = "seed of everything random (from the clock)"},
+    {.name = "strict",
+     .group = RUN,
+     .help = "a skip or a waived failure is a failure"},
+    {.name = "source",
+     .kind = AICR_OPTION_TEXT,
+     .argument = "DIR",
+     .group = RUN,
+     .help = "read lua/ and checks/ from DIR, not built-in"},
+
+    {.name = "set",
+     .repeatable = true,
+     .separator = ',',
+     .kind = AICR_OPTION_TEXT,
+     .argument = "KEY=VALUE",
+     .group = PARAMETERS,
+     .help = "parameter of a check, also CHECK.KEY=VALUE"},
+    {.name = "set-file",
+     .later = true,
+     .repeatable = true,
+     .separator = ':',
+     .kind = AICR_OPTION_TEXT,
+     .argument = "KEY=FILE",
+     .group = PARAMETERS,
+     .help = "the value is the file's content"},
+    {.name = "values",
+     .later = true,
+     .repeatable = true,
+     .separator = ':',
+     .kind = AICR_OPTION_TEXT,
+     .argument = "FILE",
+     .group = PARAMETERS,
+     .help = "parameters of many checks"},
+    {.name = "node-selector",
+     .later = true,
+     .kind = AICR_OPTION_TEXT,
+     .argument = "K=V",
+     .group = PARAMETERS,
+     .help = "for the pods that checks create"},
+    {.name = "toleration",
+     .later = true,
+     .repeatable = true,
+     .separator = ',',
+     .kind = AICR_OPTION_TEXT,
+     .argument = "K=V:EFFECT",
+     .group = PARAMETERS,
+     .help = "for the pods that checks create"},
+
+    {.name = "format",
+     .letter = 'f',
+     .kind = AICR_OPTION_CHOICE,
+     .argument = "FMT",
+     .choices = aicr_formats,
+     .choices_later = aicr_formats_later,
+     .group = OUTPUT,
+     .help = "what stdout gets: human, json, junit"},
+    {.name = "output",
+     .letter = 'o',
+     .repeatable = true,
+     .separator = ':',
+     .kind = AICR_OPTION_TEXT,
+     .argument = "[FMT:]FILE",
+     .group = OUTPUT,
+     .help = "also write a report (.json, .xml); repeatable"},
+    {.name = "color",
+     .kind = AICR_OPTION_CHOICE,
+     .argument = "WHEN",
+     .choices = colors,
+     .group = OUTPUT,
+     .help = "auto, always, never"},
+    {.name = "quiet",
+     .letter = 'q',
+     .group = OUTPUT,
+     .help = "only failures, errors and the totals"},
+    {.name = "verbose",
+     .letter = 'v',
+     .kind = AICR_OPTION_COUNT,
+     .group = OUTPUT,
+     .help = "evidence of passing checks too; -vv: debug log"},
+    {.name = "log-level",
+     .kind = AICR_OPTION_CHOICE,
+     .argument = "LEVEL",
+     .choices = levels,
+     .group = OUTPUT,
+     .help = "error, warn, info, debug, trace"},
+    {.name = "log-format",
+     .later = true,
+     .kind = AICR_OPTION_CHOICE,
+     .argument = "FMT",
+     .choices = log_formats,
+     .group = OUTPUT,
+     .help = "text or json"},
+    {.name = "help",
+     .letter = 'h',
+     .no_env = true,
+     .group = OUTPUT,
+     .help = "print this and exit"},
+    {.name = "version",
+     .letter = 'V',
+     .no_env = true,
+     .group = OUTPUT,
+     .help = "print version and linked libraries and exit"},
+};
+
+const size_t aicr_option_count = sizeof(aicr_options) / sizeof(aicr_options[0]);
+static_assert(sizeof(aicr_options) / sizeof(aicr_options[0]) <= AICR_OPTION_MAX,
+              "arrays of one row an option have AICR_OPTION_MAX rows");
+
+const struct aicr_option *aicr_option_named(const char *name)
+{
+  for (size_t i = 0; i < aicr_option_count; i++)
+    if (strcmp(aicr_options[i].name, name) == 0)
+      return &aicr_options[i];
+  return NULL;
+}
+
+const struct aicr_option *aicr_option_of_letter(int letter)
+{
+  for (size_t i = 0; letter != 0 && i < aicr_option_count; i++)
+    if (aicr_options[i].letter == letter)
+      return &aicr_options[i];
+  return NULL;
+}
+
+bool aicr_word_in(const char *const *words, const char *text)
+{
+  for (; words && *words; words++)
+    if (strcmp(*words, text) == 0)
+      return true;
+  return false;
+}
+
+void aicr_option_env_name(const struct aicr_option *option,
+                          char out[AICR_ENV_NAME_MAX])
+{
+  int len = snprintf(out, AICR_ENV_NAME_MAX, "AICR_RUN_%s", option->name);
+
+  for (int i = 0; i < len && i < AICR_ENV_NAME_MAX - 1; i++) {
+    if (out[i] == '-')
+      out[i] = '_';
+    else if (out[i] >= 'a' && out[i] <= 'z')
+      out[i] = (char)(out[i] - 'a' + 'A');
+  }
+}
