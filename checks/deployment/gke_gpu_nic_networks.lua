@@ -1,0 +1,101 @@
+-- SPDX-License-Identifier: Apache-2.0
+--- Recipe, deployed runtime and cluster must agree on the eight GPU NIC networks
+--- (gke-tcpxo.md 4.1, in its order).
+local gke = require "aicr.gke"
+local recipe = require "aicr.recipe"
+local verify = require "aicr.verify"
+
+local PROVISION <const> = "The networks and their parameter sets come with the cluster's"
+  .. " provisioning; neither aicr-run nor a Helm chart makes them, and --enable-multi-networking"
+  .. " cannot be switched on after the cluster was created. Look with: kubectl get"
+  .. " network.networking.gke.io. Documentation: https://cloud.google.com/kubernetes-engine/docs/"
+  .. "how-to/setup-multinetwork-support-for-pods"
+local INSPECT <const> = "Both objects must exist and be Ready; they are provisioned with the"
+  .. " cluster. Look with: kubectl describe network.networking.gke.io; kubectl get"
+  .. " gkenetworkparamset.networking.gke.io -o wide"
+local REGENERATE <const> = "Generate the recipe again for this cluster (aicr recipe"
+  .. " --gke-tcpxo-interfaces eth1=NETWORK,…,eth8=NETWORK) and deploy its bundle."
+local REAPPLY <const> = "Deploy the bundle of this recipe again, or generate recipe and bundle"
+  .. " again if the new order is wanted. Look with: kubectl get clustertrainingruntime "
+  .. gke.RUNTIME .. " -o yaml"
+local GRANT <const> = "Let the caller list networks.networking.gke.io and get"
+  .. " clustertrainingruntimes.trainer.kubeflow.org, then run the check again."
+
+return {
+  name = "gke-gpu-nic-networks",
+  phase = "deployment",
+  summary = "Eight GPU NIC networks are bound, and the runtime is wired as the recipe says",
+  platforms = { "gcp" },
+  tags = { "network", "tcpxo" },
+  component = gke.COMPONENT,
+  timeout = "2m",
+  needs = {
+    "list networks.networking.gke.io",
+    "get clustertrainingruntimes.trainer.kubeflow.org",
+  },
+  doc = [[
+GPUDirect-TCPXO moves GPU memory over eight NICs of their own on every a3-megagpu-8g node. Without
+them training runs on, at about a hundredth of the bandwidth and with no error anywhere.
+
+Three things can disagree: the mapping of interfaces to networks that the recipe recorded, the one
+that the deployed ClusterTrainingRuntime gives its workers, and the networks that the cluster has.
+The check counts the networks, asks whether each is Ready and bound to its parameter set, and, when
+the recipe ships the runtime, compares the three. It reads, it repairs nothing.]],
+  fixes = {
+    ["api-not-served"] = PROVISION,
+    ["too-few-networks"] = PROVISION,
+    ["network-not-bound"] = INSPECT,
+    ["network-not-usable"] = INSPECT,
+    ["network-missing"] = "Deploy the bundle of a recipe that was generated for this cluster."
+      .. " Look with: kubectl get network.networking.gke.io",
+    ["mapping-count"] = REAPPLY,
+    ["mapping-mismatch"] = REAPPLY,
+    ["mapping-not-recorded"] = REGENERATE,
+    ["mapping-malformed"] = REGENERATE,
+    ["mapping-invalid"] = REGENERATE,
+    ["runtime-not-deployed"] = "Deploy the bundle of this recipe. Look with: kubectl get"
+      .. " clustertrainingruntimes.trainer.kubeflow.org",
+    ["no-node-template"] = REAPPLY,
+    ["no-node-job"] = REAPPLY,
+    ["not-wired"] = REAPPLY,
+    ["default-interface"] = REAPPLY,
+    ["annotation-malformed"] = REAPPLY,
+    ["annotation-empty"] = REAPPLY,
+    ["annotation-first-entry"] = REAPPLY,
+    ["forbidden"] = GRANT,
+    ["unauthenticated"] = GRANT,
+  },
+
+  run = function(ctx)
+    local networks, err = ctx:try(gke.gpu_nic_networks, ctx.k8s)
+    verify.require(ctx, {
+      component = gke.COMPONENT,
+      subject = "GPU NIC networks",
+      probe = err,
+      present = networks ~= nil,
+      absent = gke.ABSENT,
+    })
+    if not recipe.declares(ctx.recipe, gke.COMPONENT) then
+      ctx:skip {
+        reason = "not-declared",
+        message = ("the recipe does not declare %s"):format(gke.COMPONENT),
+      }
+    end
+    ctx:evidence("%d GPU NIC networks, %d required: %s", #networks, gke.REQUIRED,
+      table.concat(gke.names(networks), " "))
+    gke.require_census(networks)
+    gke.require_bound(networks)
+
+    local recorded = gke.fabric_runtime_delivered(ctx.recipe)
+    local bound = gke.bound(networks)
+    if not recorded then
+      return ("%d networks bound, no fabric runtime delivered"):format(#bound)
+    end
+    local deployed = gke.deployed_mapping(gke.read_deployed_runtime(ctx.k8s))
+    verify.mapping_matches_recipe(recorded, deployed)
+    verify.networks_exist(deployed, bound, gke.names(networks))
+    ctx:evidence("%s: %d interfaces as recorded, all selected networks exist and are bound",
+      gke.RUNTIME, #deployed)
+    return ("%d interfaces: recipe = deployed, all on cluster"):format(#deployed)
+  end,
+}
