@@ -34,8 +34,8 @@ local function fail_for(ctx, problems)
   ctx:fail {
     code = "CONFLICT",
     reason = "nic-topology",
-    message = ("the recipe declares %s, but not every node maps its %d GPU NIC slots to eth1..eth8: %s")
-      :format(gke.COMPONENT, gke.REQUIRED, table.concat(problems, "; ")),
+    message = ("the recipe declares %s, but not every node maps its %d GPU NIC slots to"
+      .. " eth1..eth8: %s"):format(gke.COMPONENT, gke.REQUIRED, table.concat(problems, "; ")),
     why = "A gVNIC that was added to the node pool takes the PCI slot of a GPU NIC: the node looks"
       .. " healthy and every Network object is there, but one GPU is left without its NIC.",
     fix = "Create the node pool again without a gVNIC additional network. Look with: " .. LOOK,
@@ -58,8 +58,8 @@ networking.gke.io/north-interfaces (which address is on which network).
 
 The check wants eth1..eth8 on every such node and nothing unexpected beside them, and, where both
 annotations are there, each of them on a GPU NIC network. Nodes without nic-info cannot be verified:
-they are counted, and when no node can be verified the check is skipped. Which of the GPU NIC networks
-an interface is on is not compared with the recipe.]],
+they are counted, and when no node can be verified the check is skipped. Which of the GPU NIC
+networks an interface is on is not compared with the recipe.]],
   fixes = {
     ["no-gpu-nodes"] = "Check that the a3-megagpu-8g node pool exists, is not scaled to zero and"
       .. " carries the label. Look with: kubectl get nodes -L cloud.google.com/gke-accelerator",
