@@ -6,6 +6,7 @@
 
 #include "core/buffer.h"
 #include "core/error.h"
+#include "host/module.h"
 
 /* What the files of bind/ share. Stack effects in the manual's notation:
  * [-pops, +pushes, errors], errors: - never, m memory, v on purpose, e any. */
@@ -27,13 +28,17 @@ int aicr_raise_details(lua_State *L, const struct aicr_error *err);
 /* Is the value at idx an error object?                         [-0, +0, -] */
 bool aicr_is_error(lua_State *L, int idx);
 
+/* Makes the table on the top an error object.                  [-0, +0, m] */
+void aicr_set_error_metatable(lua_State *L);
+
 /* A buffer owned by a userdata on the stack, so that an error frees it.
  * Bounded by max.                                              [-0, +1, m] */
 struct aicr_buf *aicr_new_buf(lua_State *L, size_t max);
 
-/* Marks the table at idx as a JSON array, so that an empty one is []. 
+/* Marks the table at idx as a JSON array, so that an empty one is [].
  *                                                              [-0, +0, m] */
 void aicr_mark_array(lua_State *L, int idx);
+bool aicr_is_array(lua_State *L, int idx);
 
 enum {
   AICR_JSON_DROP_NULLS = 1, /* members that are null are left out */
@@ -52,12 +57,10 @@ void aicr_push_json(lua_State *L, const char *text, size_t len, int flags);
  * tables, NaN, functions, depth over 256, a cycle).            [-0, +0, v] */
 void aicr_encode_json(lua_State *L, int idx, struct aicr_buf *out);
 
-/* What is sent to libraries as a registration table; the tests walk it. */
-struct aicr_module {
-  const char *name; /* "aicr.json", "aicr.native.gke" */
-  lua_CFunction open;
-};
-extern const struct aicr_module aicr_modules[]; /* ended by {NULL, NULL} */
+/* Same for what a check records, where nothing may be refused: NaN and
+ * infinity are null, other keys and values that JSON lacks are text such as
+ * "<function>", what is nested too deep is "<too deep>".       [-0, +0, m] */
+void aicr_encode_json_lenient(lua_State *L, int idx, struct aicr_buf *out);
 
 int luaopen_aicr_json(lua_State *L);
 int luaopen_aicr_yaml(lua_State *L);
@@ -68,5 +71,7 @@ int luaopen_aicr_time(lua_State *L);
 int luaopen_aicr_native_error(lua_State *L);
 int luaopen_aicr_native_gke(lua_State *L);
 int luaopen_aicr_native_text(lua_State *L);
+int luaopen_aicr_native_task(lua_State *L);
+int luaopen_aicr_native_k8s(lua_State *L);
 
 #endif

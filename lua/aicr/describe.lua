@@ -1,0 +1,295 @@
+-- SPDX-License-Identifier: Apache-2.0
+--- Reads the table that a check or a suite file returns: every field is known and has its type (cli-and-reports.md
+-- 10.1, 11). Runs in the throw-away state in which the file was executed.
+local text = require "aicr.native.text"
+local time = require "aicr.time"
+local json = require "aicr.json"
+
+local M = {}
+
+local PHASES <const> = { "deployment", "conformance", "performance" }
+local PARAM_TYPES <const> = { "string", "integer", "number", "boolean", "duration", "size", "bandwidth", "list" }
+
+local function fail(fmt, ...)
+  error(fmt:format(...), 0)
+end
+
+local function quoted(v)
+  return type(v) == "string" and ('"%s"'):format(text.printable(v)) or type(v)
+end
+
+local function suggestion(word, list)
+  local near = type(word) == "string" and text.nearest(word, list)
+  return near and ('; did you mean "%s"?'):format(near) or ""
+end
+
+local function contains(list, v)
+  for _, x in ipairs(list) do
+    if x == v then
+      return true
+    end
+  end
+  return false
+end
+
+-- One reader a type: (value, path) -> plain value, or raises.
+local read = {}
+
+function read.string(v, path)
+  if type(v) ~= "string" then
+    fail("%s: expected a string, got %s", path, quoted(v))
+  end
+  return v
+end
+
+function read.line(v, path)
+  read.string(v, path)
+  if v == "" or v:find("[%c]") then
+    fail("%s: expected one line of text, got %s", path, quoted(v))
+  end
+  return v
+end
+
+function read.name(v, path)
+  read.string(v, path)
+  if #v > 63 or not v:find("^[a-z0-9-]+$") then
+    fail("%s: expected lower-case letters, digits and hyphens, at most 63, got %s", path, quoted(v))
+  end
+  return v
+end
+
+function read.boolean(v, path)
+  if type(v) ~= "boolean" then
+    fail("%s: expected true or false, got %s", path, quoted(v))
+  end
+  return v
+end
+
+function read.phase(v, path)
+  if not contains(PHASES, v) then
+    fail("%s: expected deployment, conformance or performance, got %s%s", path, quoted(v), suggestion(v, PHASES))
+  end
+  return v
+end
+
+function read.duration(v, path)
+  read.string(v, path)
+  local ok, ms = pcall(time.duration, v)
+  if not ok or ms <= 0 then
+    fail('%s: expected a duration such as "90s" or "5m", got %s', path, quoted(v))
+  end
+  return ms
+end
+
+read["function"] = function(v, path)
+  if type(v) ~= "function" then
+    fail("%s: expected a function, got %s", path, quoted(v))
+  end
+  return nil -- does not leave the state
+end
+
+-- A list of values of one type, with nothing else in the table.
+local function list_of(item)
+  return function(v, path)
+    if type(v) ~= "table" then
+      fail("%s: expected a list, got %s", path, quoted(v))
+    end
+    local out = json.array {}
+    for i, x in ipairs(v) do
+      out[i] = read[item](x, ("%s[%d]"):format(path, i))
+    end
+    for k in pairs(v) do
+      if math.type(k) ~= "integer" or k < 1 or k > #out then
+        fail("%s: expected a list, found the key %s", path, quoted(k))
+      end
+    end
+    return out
+  end
+end
+
+read.names = list_of "name"
+read.lines = list_of "line"
+
+local function needs_into(out, v, path, depth)
+  if type(v) ~= "table" or depth > 8 then
+    fail('%s: expected a list of lines such as "list nodes", got %s', path, quoted(v))
+  end
+  for i, x in ipairs(v) do
+    local at = ("%s[%d]"):format(path, i)
+    if type(x) == "table" then
+      needs_into(out, x, at, depth + 1)
+    else
+      out[#out + 1] = read.line(x, at)
+    end
+  end
+  for k in pairs(v) do
+    if math.type(k) ~= "integer" or k < 1 or k > #v then
+      fail("%s: expected a list, found the key %s", path, quoted(k))
+    end
+  end
+end
+
+--- needs: a list of lines; a library's list may stand in it.
+function read.needs(v, path)
+  local out = json.array {}
+  needs_into(out, v, path, 0)
+  return out
+end
+
+function read.fixes(v, path)
+  if type(v) ~= "table" then
+    fail("%s: expected a table reason = text, got %s", path, quoted(v))
+  end
+  local out = {}
+  for k, x in pairs(v) do
+    local reason = read.name(k, path .. " key")
+    out[reason] = read.string(x, path .. "." .. reason)
+  end
+  return out
+end
+
+-- A value that may be any plain data.
+function read.any(v, path)
+  local ok, err = pcall(json.encode, v)
+  if not ok then
+    fail("%s: expected plain data: %s", path, tostring(err):gsub("^.-: ", "", 1))
+  end
+  return v
+end
+
+local function fields_of(spec)
+  local names = {}
+  for name in pairs(spec) do
+    names[#names + 1] = name
+  end
+  table.sort(names)
+  return names
+end
+
+-- Reads the table v by a spec {field = {type, required}}.
+local function read_table(v, path, spec)
+  local prefix = path == "" and "" or path .. "."
+  if type(v) ~= "table" then
+    fail("%s: expected a table, got %s", path, quoted(v))
+  end
+  for k in pairs(v) do
+    if not spec[k] then
+      fail("unknown field %s%s", type(k) == "string" and ('"%s%s"'):format(prefix, text.printable(k)) or quoted(k),
+        suggestion(k, fields_of(spec)))
+    end
+  end
+  local out = {}
+  for _, field in ipairs(fields_of(spec)) do
+    local how, value = spec[field], rawget(v, field)
+    if value ~= nil then
+      out[how[3] or field] = read[how[1]](value, prefix .. field)
+    elseif how[2] then
+      fail('the field "%s%s" is missing', prefix, field)
+    end
+  end
+  return out
+end
+
+local PARAM <const> = {
+  type = { "param_type", true },
+  default = { "any" },
+  help = { "string" },
+  min = { "any" },
+  max = { "any" },
+  choices = { "any" },
+  secret = { "boolean" },
+  constraint = { "line" },
+}
+
+function read.param_type(v, path)
+  if not contains(PARAM_TYPES, v) then
+    fail("%s: expected one of %s, got %s%s", path, table.concat(PARAM_TYPES, ", "), quoted(v),
+      suggestion(v, PARAM_TYPES))
+  end
+  return v
+end
+
+function read.params(v, path)
+  if type(v) ~= "table" then
+    fail("%s: expected a table key = {type = …}, got %s", path, quoted(v))
+  end
+  local out = {}
+  for k, x in pairs(v) do
+    if type(k) ~= "string" or not k:find("^[a-z][a-z0-9_]*$") or #k > 63 then
+      fail("%s: a parameter's name is lower-case letters, digits and _, got %s", path, quoted(k))
+    end
+    out[k] = read_table(x, ("%s.%s"):format(path, k), PARAM)
+  end
+  return out
+end
+
+local CHECK <const> = {
+  name = { "name", true },
+  phase = { "phase", true },
+  summary = { "line", true },
+  run = { "function", true },
+  platforms = { "names" },
+  tags = { "names" },
+  timeout = { "duration", false, "timeout_ms" },
+  exclusive = { "boolean" },
+  requires = { "names" },
+  component = { "line" },
+  params = { "params" },
+  needs = { "needs" },
+  doc = { "string" },
+  fixes = { "fixes" },
+}
+
+local ENTRY <const> = { as = { "name" }, set = { "any" }, path = { "line" } }
+
+function read.entries(v, path)
+  if type(v) ~= "table" then
+    fail("%s: expected a list of checks, got %s", path, quoted(v))
+  end
+  local out = json.array {}
+  for i, x in ipairs(v) do
+    local at = ("%s[%d]"):format(path, i)
+    if type(x) == "table" then
+      local copy = {}
+      for k, value in pairs(x) do
+        copy[k == 1 and "path" or k] = value
+      end
+      out[i] = read_table(copy, at, ENTRY)
+      if not out[i].path then
+        fail("%s: the check's path or name is missing", at)
+      end
+    else
+      out[i] = read.line(x, at)
+    end
+  end
+  for k in pairs(v) do
+    if math.type(k) ~= "integer" or k < 1 or k > #out then
+      fail("%s: expected a list, found the key %s", path, quoted(k))
+    end
+  end
+  return out
+end
+
+local SUITE <const> = {
+  suite = { "line", true },
+  platform = { "name" },
+  options = { "any" },
+  checks = { "entries", true },
+  waive = { "any" },
+}
+
+--- Describes what a file returned.
+-- @param value any
+-- @return table `{kind="check"|"suite", meta={…}}`, plain data
+-- @raise a string that names the field and what was expected
+function M.describe(value)
+  if type(value) ~= "table" then
+    fail("the file must return a table (a check with run, or a suite with checks), it returned %s", quoted(value))
+  end
+  if rawget(value, "run") == nil and rawget(value, "checks") ~= nil then
+    return { kind = "suite", meta = read_table(value, "", SUITE) }
+  end
+  return { kind = "check", meta = read_table(value, "", CHECK) }
+end
+
+return M

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bind/bind.h"
+
+#include <lauxlib.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "host/embed.h"
+#include "host/file.h"
+#include "host/host.h"
+
+/* The engine's private table of host functions (design 3). */
+
+#define FILE_MAX (64u << 20)
+#define LIST_MAX 256
+
+static int fail(lua_State *L, const char *message)
+{
+  luaL_pushfail(L);
+  lua_pushstring(L, message ? message : "?");
+  return 2;
+}
+
+/* A path: no NUL. */
+static const char *check_path(lua_State *L, int arg)
+{
+  size_t len;
+  const char *text = luaL_checklstring(L, arg, &len);
+
+  luaL_argcheck(L, strlen(text) == len, arg, "a NUL byte in a path");
+  return text;
+}
+
+/* read_file(path) -> text | nil, message                       [-0, +1|2, e] */
+static int read_file(lua_State *L)
+{
+  const char *path = check_path(L, 1), *message = NULL;
+  struct aicr_buf *text = aicr_new_buf(L, FILE_MAX);
+
+  if (!aicr_file_read(path, FILE_MAX, text, &message))
+    return fail(L, message);
+  lua_pushlstring(L, text->data ? text->data : "", text->len);
+  return 1;
+}
+
+static bool add_entry(void *ud, const char *name, char type)
+{
+  struct aicr_buf *b = ud;
+
+  return aicr_buf_addc(b, type) && aicr_buf_add(b, name, strlen(name) + 1);
+}
+
+/* list_dir(path) -> {{name=, type=}, …} | nil, message         [-0, +1|2, e] */
+static int list_dir(lua_State *L)
+{
+  const char *path = check_path(L, 1), *message = NULL;
+  struct aicr_buf *b = aicr_new_buf(L, FILE_MAX);
+  lua_Integer n = 0;
+
+  if (!aicr_folder_list(path, add_entry, b, &message))
+    return fail(L, message);
+  lua_newtable(L);
+  for (size_t at = 0; at < b->len; at += strlen(b->data + at) + 1) {
+    char type = b->data[at];
+
+    lua_createtable(L, 0, 2);
+    lua_pushstring(L, b->data + at + 1);
+    lua_setfield(L, -2, "name");
+    lua_pushstring(L, type == 'f' ? "file" : type == 'd' ? "dir" : "other");
+    lua_setfield(L, -2, "type");
+    lua_rawseti(L, -2, ++n);
+  }
+  return 1;
+}
+
+/* write(target, text) -> true | nil, message                   [-0, +1|2, e] */
+static int write_text(lua_State *L)
+{
+  const char *target = check_path(L, 1), *message = NULL;
+  size_t len;
+  const char *text = luaL_checklstring(L, 2, &len);
+
+  if (!aicr_file_write(target, text, len, &message))
+    return fail(L, message);
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
+/* env(name) -> text | nil                                      [-0, +1, e] */
+static int get_env(lua_State *L)
+{
+  lua_pushstring(L, getenv(luaL_checkstring(L, 1)));
+  return 1;
+}
+
+/* embedded(path) -> text | nil                                 [-0, +1, e] */
+static int embedded(lua_State *L)
+{
+  const char *name = check_path(L, 1);
+  struct aicr_buf *b = aicr_new_buf(L, FILE_MAX);
+
+  if (aicr_embed_text(name, b))
+    lua_pushlstring(L, b->data ? b->data : "", b->len);
+  else
+    luaL_pushfail(L);
+  return 1;
+}
+
+/* embedded_list(prefix) -> sorted paths                        [-0, +1, e] */
+static int embedded_list(lua_State *L)
+{
+  size_t len;
+  const char *prefix = luaL_checklstring(L, 1, &len);
+  lua_Integer n = 0;
+
+  lua_newtable(L);
+  for (const struct aicr_embedded *e = aicr_embedded; e->name; e++) {
+    if (strncmp(e->name, prefix, len) != 0)
+      continue;
+    lua_pushstring(L, e->name);
+    lua_rawseti(L, -2, ++n);
+  }
+  return 1;
+}
+
+/* now() -> milliseconds since the epoch                        [-0, +1, -] */
+static int now(lua_State *L)
+{
+  lua_pushinteger(L, aicr_now_ms());
+  return 1;
+}
+
+/* monotonic() -> milliseconds                                  [-0, +1, -] */
+static int monotonic(lua_State *L)
+{
+  lua_pushinteger(L, aicr_monotonic_ms());
+  return 1;
+}
+
+/* random() -> a non-negative integer                           [-0, +1, v] */
+static int random_integer(lua_State *L)
+{
+  uint32_t value;
+
+  if (getrandom(&value, sizeof(value), 0) != (ssize_t)sizeof(value))
+    return luaL_error(L, "no random numbers");
+  lua_pushinteger(L, (lua_Integer)value);
+  return 1;
+}
+
+static void push_lines(lua_State *L, const struct aicr_buf *b)
+{
+  const char *p = b->data;
+  lua_Integer n = 0;
+
+  lua_newtable(L);
+  aicr_mark_array(L, -1);
+  while (p && *p) {
+    size_t len = strcspn(p, "\n");
+
+    lua_pushlstring(L, p, len);
+    lua_rawseti(L, -2, ++n);
+    p += p[len] ? len + 1 : len;
+  }
+}
+
+/* cluster{recording=} -> {ok=true, server_version=, context=, captured=,
+ * warnings=} | {ok=false, error=}                              [-0, +1, v] */
+static int cluster(lua_State *L)
+{
+  struct aicr_host *h = aicr_host_of(L);
+  struct aicr_error err;
+  struct aicr_buf *warnings;
+  struct kube_backend *b;
+
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 1);
+  warnings = aicr_new_buf(L, 1u << 20);
+  lua_newtable(L);
+  if (lua_getfield(L, 1, "recording") == LUA_TNIL)
+    aicr_fail(&err, AICR_INVALID_REQUEST, "no-cluster",
+              "a live cluster is not available yet: use --recording");
+  else if (aicr_host_open_recording(h, check_path(L, -1), warnings, &err)) {
+    lua_pop(L, 1);
+    b = kube_client_backend(h->client);
+    lua_pushboolean(L, 1);
+    lua_setfield(L, -2, "ok");
+    lua_pushstring(L, b->ops->server_version(b));
+    lua_setfield(L, -2, "server_version");
+    lua_pushstring(L, b->ops->context(b));
+    lua_setfield(L, -2, "context");
+    if (b->ops->time(b)) {
+      lua_pushinteger(L, b->ops->time(b));
+      lua_setfield(L, -2, "captured");
+    }
+    push_lines(L, warnings);
+    lua_setfield(L, -2, "warnings");
+    return 1;
+  }
+  lua_pop(L, 1);
+  lua_pushboolean(L, 0);
+  lua_setfield(L, -2, "ok");
+  aicr_push_error(L, &err);
+  lua_setfield(L, -2, "error");
+  return 1;
+}
+
+/* t[field] as a string; it stays on the stack. */
+static const char *field_text(lua_State *L, const char *field, size_t *len,
+                              const char *otherwise)
+{
+  lua_getfield(L, 1, field);
+  return luaL_optlstring(L, -1, otherwise, len);
+}
+
+/* Puts the strings of list t[field] into out; they stay on the stack. */
+static size_t field_list(lua_State *L, const char *field, const char **out,
+                         size_t max)
+{
+  size_t n = 0;
+  int list;
+
+  if (lua_getfield(L, 1, field) == LUA_TNIL)
+    return 0;
+  luaL_checktype(L, -1, LUA_TTABLE);
+  list = lua_gettop(L);
+  luaL_checkstack(L, (int)max + 8, field);
+  while (lua_rawgeti(L, list, (lua_Integer)n + 1) != LUA_TNIL) {
+    if (n == max)
+      luaL_error(L, "%s: more than %d entries", field, (int)max);
+    out[n++] = luaL_checkstring(L, -1);
+  }
+  lua_pop(L, 1);
+  return n;
+}
+
+/* load{path=, source=, roots=} -> {ok=true, kind=, meta=} | {ok=false,
+ * message=, file=, line=}                                      [-0, +1, v] */
+static int load(lua_State *L)
+{
+  size_t len, roots;
+  const char *dirs[AICR_ROOTS_MAX], *path, *source;
+  struct aicr_buf *json;
+  bool ok;
+
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 1);
+  path = field_text(L, "path", NULL, "?");
+  source = field_text(L, "source", &len, "");
+  roots = field_list(L, "roots", dirs, AICR_ROOTS_MAX);
+  json = aicr_new_buf(L, 16u << 20);
+  ok = aicr_describe(path, source, len, dirs, roots, json);
+  aicr_push_json(L, json->data, json->len, AICR_JSON_DROP_NULLS);
+  lua_pushboolean(L, ok);
+  lua_setfield(L, -2, "ok");
+  return 1;
+}
+
+/* The context of a check as JSON: t.context with t.params in it. */
+static struct aicr_buf *encode_context(lua_State *L)
+{
+  struct aicr_buf *json = aicr_new_buf(L, 16u << 20);
+
+  lua_newtable(L);
+  lua_getfield(L, 1, "context");
+  lua_setfield(L, -2, "context");
+  lua_getfield(L, 1, "params");
+  lua_setfield(L, -2, "params");
+  aicr_encode_json(L, -1, json);
+  lua_pop(L, 1);
+  if (json->failed)
+    luaL_error(L, "the context of a check is over 16 MiB");
+  return json;
+}
+
+static const char *run_namespace(lua_State *L)
+{
+  const char *text = NULL;
+
+  if (lua_getfield(L, 1, "context") == LUA_TTABLE) {
+    lua_getfield(L, -1, "namespace");
+    text = lua_tostring(L, -1);
+  }
+  return text;
+}
+
+/* start{id=, path=, source=, roots=, params=, needs=, deadline_ms=, context=}
+ *                                                              [-0, +0, v] */
+static int start(lua_State *L)
+{
+  const char *roots[AICR_ROOTS_MAX], *needs[LIST_MAX];
+  struct aicr_task_spec spec = {.roots = roots, .needs = needs};
+  struct aicr_buf *context;
+  struct aicr_error err;
+
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 1);
+  context = encode_context(L);
+  spec.context = context->data;
+  spec.context_len = context->len;
+  spec.run_namespace = run_namespace(L);
+  lua_getfield(L, 1, "id");
+  spec.id = luaL_checkinteger(L, -1);
+  lua_getfield(L, 1, "deadline_ms");
+  spec.deadline_ms = luaL_optinteger(L, -1, 0);
+  spec.path = field_text(L, "path", NULL, "?");
+  spec.source = field_text(L, "source", &spec.source_len, "");
+  spec.root_count = field_list(L, "roots", roots, AICR_ROOTS_MAX);
+  spec.need_count = field_list(L, "needs", needs, LIST_MAX);
+  if (!aicr_host_start(aicr_host_of(L), &spec, &err))
+    return aicr_raise(L, &err);
+  return 0;
+}
+
+/* next([timeout_ms]) -> event                                  [-0, +1, v] */
+static int next_event(lua_State *L)
+{
+  struct aicr_host *h = aicr_host_of(L);
+  lua_Integer timeout = luaL_optinteger(L, 1, -1);
+
+  aicr_host_next(h, timeout > 3600000 ? 3600000 : (int)timeout);
+  aicr_push_json(L, h->event.data, h->event.len, 0);
+  return 1;
+}
+
+/* cancel(id, reason) -> is there such a task?                  [-0, +1, v] */
+static int cancel(lua_State *L)
+{
+  lua_pushboolean(L, aicr_host_cancel(aicr_host_of(L), luaL_checkinteger(L, 1),
+                                      luaL_checkstring(L, 2)));
+  return 1;
+}
+
+static const luaL_Reg functions[] = {
+    {"read_file", read_file},
+    {"list_dir", list_dir},
+    {"write", write_text},
+    {"env", get_env},
+    {"embedded", embedded},
+    {"embedded_list", embedded_list},
+    {"now", now},
+    {"monotonic", monotonic},
+    {"random", random_integer},
+    {"cluster", cluster},
+    {"load", load},
+    {"start", start},
+    {"next", next_event},
+    {"cancel", cancel},
+    {NULL, NULL},
+};
+
+void aicr_push_border(lua_State *L)
+{
+  luaL_newlib(L, functions);
+}

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bind/bind.h"
+
+#include <lauxlib.h>
+#include <string.h>
+
+#include "host/host.h"
+
+/* aicr.native.k8s: the methods of ctx.k8s. Each starts a call, yields, and
+ * turns the answer into Lua values after it was resumed. */
+
+#define CALL_MT "aicr.k8s.call"
+
+struct call_box {
+  struct kube_call *call; /* NULL once closed */
+};
+
+/* Also __gc and __close. */
+static int box_close(lua_State *L)
+{
+  struct call_box *box = luaL_checkudata(L, 1, CALL_MT);
+
+  if (box->call) {
+    kube_call_close(box->call);
+    box->call = NULL;
+  }
+  return 0;
+}
+
+static struct call_box *new_box(lua_State *L)
+{
+  struct call_box *box = lua_newuserdatauv(L, sizeof(*box), 0);
+
+  box->call = NULL;
+  if (luaL_newmetatable(L, CALL_MT)) {
+    lua_pushcfunction(L, box_close);
+    lua_setfield(L, -2, "__gc");
+    lua_pushcfunction(L, box_close);
+    lua_setfield(L, -2, "__close");
+    lua_pushliteral(L, CALL_MT);
+    lua_setfield(L, -2, "__metatable");
+  }
+  lua_setmetatable(L, -2);
+  return box;
+}
+
+/* A string argument without NUL; NULL when it may be absent and is. */
+static const char *check_name(lua_State *L, int arg, bool optional)
+{
+  size_t len;
+  const char *text;
+
+  if (optional && lua_isnoneornil(L, arg))
+    return NULL;
+  luaL_argexpected(L, lua_type(L, arg) == LUA_TSTRING, arg, "string");
+  text = lua_tolstring(L, arg, &len);
+  luaL_argcheck(L, strlen(text) == len, arg, "a NUL byte in a name");
+  return text;
+}
+
+/* opts[field] as a string without NUL, or NULL. The string stays on the stack.
+ */
+static const char *option(lua_State *L, int opts, const char *field)
+{
+  size_t len;
+  const char *text;
+
+  if (lua_getfield(L, opts, field) == LUA_TNIL)
+    return NULL;
+  if (lua_type(L, -1) != LUA_TSTRING)
+    luaL_error(L, "option '%s' must be a string, got %s", field,
+               luaL_typename(L, -1));
+  text = lua_tolstring(L, -1, &len);
+  if (strlen(text) != len)
+    luaL_error(L, "a NUL byte in option '%s'", field);
+  return text;
+}
+
+static void check_options(lua_State *L, int opts)
+{
+  static const char *const known[] = {"namespace", "label", "field", NULL};
+
+  luaL_checktype(L, opts, LUA_TTABLE);
+  lua_pushnil(L);
+  while (lua_next(L, opts)) {
+    const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2)
+                                                     : "?";
+    size_t i = 0;
+
+    while (known[i] && strcmp(known[i], key) != 0)
+      i++;
+    if (!known[i])
+      luaL_error(L, "unknown option '%s': namespace, label, field", key);
+    lua_pop(L, 1);
+  }
+}
+
+static struct aicr_task *check_task(lua_State *L, const char *what)
+{
+  struct aicr_task *t = aicr_task_of(L);
+  struct aicr_error err;
+
+  if (lua_type(L, 1) != LUA_TTABLE)
+    luaL_error(L, "call it with a colon: %s(…)", what);
+  aicr_task_may_wait(L, t, what);
+  if (!t->host || !t->host->client) {
+    aicr_fail(&err, AICR_INVALID_REQUEST, "no-cluster",
+              "there is no cluster to ask");
+    aicr_raise(L, &err);
+  }
+  return t;
+}
+
+/* Starts the call of *spec in a box that is left on the top. */
+static struct call_box *start_call(lua_State *L, struct aicr_task *t,
+                                   struct kube_call_spec *spec)
+{
+  struct call_box *box = new_box(L);
+
+  spec->deadline_ms = t->deadline_ms;
+  spec->permissions = t->permissions;
+  spec->run_namespace = t->run_namespace;
+  box->call = kube_client_start(t->host->client, spec, t);
+  if (!box->call)
+    luaL_error(L, "not enough memory");
+  return box;
+}
+
+static void set_text(lua_State *L, const char *field, const char *text)
+{
+  if (!text || !*text)
+    return;
+  lua_pushstring(L, text);
+  lua_setfield(L, -2, field);
+}
+
+static void push_details(lua_State *L, const struct kube_failure *f)
+{
+  lua_createtable(L, 0, 10);
+  if (f->http) {
+    lua_pushinteger(L, f->http);
+    lua_setfield(L, -2, "http");
+  }
+  set_text(L, "transport", kube_transport_name(f->transport));
+  set_text(L, "status_reason", f->status_reason);
+  set_text(L, "verb", f->verb);
+  set_text(L, "resource", f->resource);
+  set_text(L, "namespace", f->ns);
+  set_text(L, "name", f->name);
+  lua_pushinteger(L, (lua_Integer)f->attempts);
+  lua_setfield(L, -2, "attempts");
+  if (f->served != KUBE_SERVED_UNKNOWN) {
+    lua_pushboolean(L, f->served == KUBE_SERVED_YES);
+    lua_setfield(L, -2, "served");
+  }
+  lua_newtable(L);
+  aicr_mark_array(L, -1);
+  for (size_t i = 0; i < f->cause_count; i++) {
+    lua_createtable(L, 0, 3);
+    set_text(L, "reason", f->causes[i].reason);
+    set_text(L, "field", f->causes[i].field);
+    set_text(L, "message", f->causes[i].message);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_setfield(L, -2, "causes");
+}
+
+static int raise_failure(lua_State *L, const struct kube_call *call)
+{
+  push_details(L, kube_call_failure(call));
+  return aicr_raise_details(L, kube_call_error(call));
+}
+
+static int wait_for(lua_State *L, struct aicr_task *t, struct call_box *box,
+                    lua_KFunction k)
+{
+  t->call = box->call;
+  t->wait = AICR_WAIT_CALL;
+  return lua_yieldk(L, 0, (lua_KContext)t, k);
+}
+
+/* get: the box is at index 2, index 1 says whether absence is nil. */
+static int got_object(lua_State *L, int status, lua_KContext ctx)
+{
+  struct aicr_task *t = (struct aicr_task *)ctx;
+  struct call_box *box = lua_touserdata(L, 2);
+  const char *text;
+  size_t len;
+
+  (void)status;
+  aicr_task_check_stop(L, t);
+  switch (kube_call_next(box->call, &text, &len)) {
+  case KUBE_CALL_WAIT:
+    return wait_for(L, t, box, got_object);
+  case KUBE_CALL_OBJECT:
+    aicr_push_json(L, text, len, AICR_JSON_DROP_NULLS);
+    break;
+  default: {
+    const struct aicr_error *err = kube_call_error(box->call);
+
+    if (lua_toboolean(L, 1) && err->verdict && !strcmp(err->reason, "not-found"))
+      lua_pushnil(L);
+    else
+      return raise_failure(L, box->call);
+  }
+  }
+  kube_call_close(box->call);
+  box->call = NULL;
+  return 1;
+}
+
+static int get(lua_State *L, const char *what, bool absent_is_nil)
+{
+  struct aicr_task *t = check_task(L, what);
+  struct kube_call_spec spec = {.verb = KUBE_GET};
+  struct call_box *box;
+
+  lua_settop(L, 4);
+  spec.resource = check_name(L, 2, false);
+  spec.name = check_name(L, 3, false);
+  spec.ns = check_name(L, 4, true);
+  box = start_call(L, t, &spec);
+  lua_replace(L, 2);
+  lua_pushboolean(L, absent_is_nil);
+  lua_replace(L, 1);
+  lua_settop(L, 2);
+  return wait_for(L, t, box, got_object);
+}
+
+/* k8s:get(resource, name [, namespace]) -> object      [yields] [-0, +1, v] */
+static int k8s_get(lua_State *L)
+{
+  return get(L, "ctx.k8s:get", false);
+}
+
+/* k8s:find(…) -> object, or nil when the object is absent (and only then)
+ *                                                      [yields] [-0, +1, v] */
+static int k8s_find(lua_State *L)
+{
+  return get(L, "ctx.k8s:find", true);
+}
+
+static void fill_text(lua_State *L, const char *field, const char *text)
+{
+  bool absent = lua_getfield(L, -1, field) == LUA_TNIL;
+
+  lua_pop(L, 1);
+  if (absent)
+    set_text(L, field, text);
+}
+
+/* Pushes the item, with the apiVersion and kind of a typed list. */
+static void push_item(lua_State *L, const struct kube_call *call,
+                      const char *text, size_t len)
+{
+  aicr_push_json(L, text, len, AICR_JSON_DROP_NULLS);
+  if (!lua_istable(L, -1))
+    return;
+  fill_text(L, "apiVersion", kube_call_item_api_version(call));
+  fill_text(L, "kind", kube_call_item_kind(call));
+}
+
+/* list: index 1 the result, index 2 the box. */
+static int got_items(lua_State *L, int status, lua_KContext ctx)
+{
+  struct aicr_task *t = (struct aicr_task *)ctx;
+  struct call_box *box = lua_touserdata(L, 2);
+  lua_Integer n = (lua_Integer)lua_rawlen(L, 1);
+  const char *text;
+  size_t len;
+
+  (void)status;
+  aicr_task_check_stop(L, t);
+  for (;;) {
+    switch (kube_call_next(box->call, &text, &len)) {
+    case KUBE_CALL_ITEM:
+      push_item(L, box->call, text, len);
+      lua_rawseti(L, 1, ++n);
+      break;
+    case KUBE_CALL_WAIT:
+      return wait_for(L, t, box, got_items);
+    case KUBE_CALL_END:
+      kube_call_close(box->call);
+      box->call = NULL;
+      lua_settop(L, 1);
+      return 1;
+    default:
+      return raise_failure(L, box->call);
+    }
+  }
+}
+
+/* Starts the list of the arguments (self, resource [, opts]). */
+static struct call_box *start_list(lua_State *L, struct aicr_task *t)
+{
+  struct kube_call_spec spec = {.verb = KUBE_LIST};
+
+  lua_settop(L, 3);
+  spec.resource = check_name(L, 2, false);
+  if (!lua_isnil(L, 3)) {
+    check_options(L, 3);
+    spec.ns = option(L, 3, "namespace");
+    spec.label = option(L, 3, "label");
+    spec.field = option(L, 3, "field");
+  }
+  return start_call(L, t, &spec);
+}
+
+/* k8s:list(resource [, {namespace=, label=, field=}]) -> array of objects
+ *                                                      [yields] [-0, +1, v] */
+static int k8s_list(lua_State *L)
+{
+  struct aicr_task *t = check_task(L, "ctx.k8s:list");
+  struct call_box *box = start_list(L, t);
+
+  lua_replace(L, 2);
+  lua_newtable(L);
+  aicr_mark_array(L, -1);
+  lua_replace(L, 1);
+  lua_settop(L, 2);
+  return wait_for(L, t, box, got_items);
+}
+
+static int next_item(lua_State *L);
+
+static int got_item(lua_State *L, int status, lua_KContext ctx)
+{
+  (void)status;
+  (void)ctx;
+  return next_item(L);
+}
+
+/* The iterator of each: upvalue 1 is the box. */
+static int next_item(lua_State *L)
+{
+  struct call_box *box = lua_touserdata(L, lua_upvalueindex(1));
+  struct aicr_task *t = aicr_task_of(L);
+  const char *text;
+  size_t len;
+
+  aicr_task_may_wait(L, t, "the iterator of ctx.k8s:each");
+  if (!box->call)
+    return luaL_error(L, "this iteration is over");
+  switch (kube_call_next(box->call, &text, &len)) {
+  case KUBE_CALL_ITEM:
+    push_item(L, box->call, text, len);
+    return 1;
+  case KUBE_CALL_WAIT:
+    return wait_for(L, t, box, got_item);
+  case KUBE_CALL_END:
+    kube_call_close(box->call);
+    box->call = NULL;
+    lua_pushnil(L);
+    return 1;
+  default:
+    return raise_failure(L, box->call);
+  }
+}
+
+/* for object in k8s:each(resource [, opts]) do …: one object at a time, the
+ * list is never whole in memory.                               [-0, +4, v] */
+static int k8s_each(lua_State *L)
+{
+  struct aicr_task *t = check_task(L, "ctx.k8s:each");
+
+  start_list(L, t);
+  lua_pushvalue(L, -1);
+  lua_pushcclosure(L, next_item, 1);
+  lua_insert(L, -2);
+  lua_pushnil(L);
+  lua_insert(L, -2);
+  lua_pushnil(L);
+  lua_insert(L, -2);
+  return 4;
+}
+
+/* k8s:server_version() -> "v1.32.6-gke.1013000"                [-0, +1, v] */
+static int k8s_server_version(lua_State *L)
+{
+  struct aicr_task *t = check_task(L, "ctx.k8s:server_version");
+  struct kube_backend *b = kube_client_backend(t->host->client);
+  const char *version = b->ops->server_version(b);
+  struct aicr_error err;
+
+  if (!version) {
+    aicr_fail(&err, AICR_INTERNAL, "not-recorded",
+              "the recording does not hold the server's version");
+    return aicr_raise(L, &err);
+  }
+  lua_pushstring(L, version);
+  return 1;
+}
+
+/* create, apply, patch, delete, exec: a recording answers reads only.
+ *                                                              [-0, +0, v] */
+static int k8s_read_only(lua_State *L)
+{
+  struct aicr_error err;
+
+  check_task(L, "ctx.k8s:create, apply, patch, delete or exec");
+  aicr_fail(&err, AICR_METHOD_NOT_ALLOWED, "read-only",
+            "a recording answers reads only: nothing was written");
+  return aicr_raise(L, &err);
+}
+
+static const luaL_Reg methods[] = {
+    {"get", k8s_get},
+    {"find", k8s_find},
+    {"list", k8s_list},
+    {"each", k8s_each},
+    {"server_version", k8s_server_version},
+    {"create", k8s_read_only},
+    {"apply", k8s_read_only},
+    {"patch", k8s_read_only},
+    {"delete", k8s_read_only},
+    {"exec", k8s_read_only},
+    {NULL, NULL},
+};
+
+int luaopen_aicr_native_k8s(lua_State *L)
+{
+  luaL_newlib(L, methods);
+  return 1;
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bind/bind.h"
+
+#include <lauxlib.h>
+#include <string.h>
+
+#include "host/host.h"
+
+/* aicr.native.task: what lua/aicr/ctx.lua stands on. */
+
+static struct aicr_task *task_of(lua_State *L)
+{
+  struct aicr_task *t = aicr_task_of(L);
+
+  if (!t || !t->host)
+    luaL_error(L, "only a running check can do this");
+  return t;
+}
+
+/* task.record(kind, value): notes one item of the record. A value that cannot
+ * be JSON is noted as text, one that is too large is counted.  [-0, +1, v] */
+static int task_record(lua_State *L)
+{
+  struct aicr_task *t = task_of(L);
+  const char *name = luaL_checkstring(L, 1);
+  enum aicr_record_kind kind = aicr_record_kind(name);
+  struct aicr_buf *json;
+  bool kept;
+
+  luaL_checkany(L, 2);
+  lua_settop(L, 2);
+  luaL_argcheck(L, kind != AICR_REC_KINDS && kind != AICR_REC_ENDINGS, 1,
+                "unknown kind");
+  json = aicr_new_buf(L, AICR_RECORD_ITEM_MAX * 2);
+  aicr_encode_json_lenient(L, 2, json);
+  /* A failed buffer is an item of the greatest size: dropped and counted. */
+  kept = aicr_record_add(&t->record, kind, json->data,
+                         json->failed ? AICR_RECORD_TOTAL_MAX : json->len);
+  aicr_buf_free(json);
+  lua_pushboolean(L, kept);
+  return 1;
+}
+
+/* Sets t.at = {file, line} of the user code that is running. */
+static void add_place(lua_State *L, int idx)
+{
+  char file[1024];
+  int line;
+
+  if (!aicr_user_frame(L, 1, file, sizeof(file), &line))
+    return;
+  lua_createtable(L, 0, 2);
+  lua_pushstring(L, file);
+  lua_setfield(L, -2, "file");
+  lua_pushinteger(L, line);
+  lua_setfield(L, -2, "line");
+  lua_setfield(L, idx, "at");
+}
+
+/* task.ending(t): notes an ending {kind=, code=, reason=, …} with the place in
+ * the user's code. It stands whatever follows.                 [-0, +0, v] */
+static int task_ending(lua_State *L)
+{
+  struct aicr_task *t = task_of(L);
+  struct aicr_buf *json;
+
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 1);
+  add_place(L, 1);
+  json = aicr_new_buf(L, AICR_RECORD_TOTAL_MAX);
+  aicr_encode_json_lenient(L, 1, json);
+  if (json->failed) {
+    /* Evidence must not push the verdict out. */
+    aicr_buf_reset(json);
+    lua_pushnil(L);
+    lua_setfield(L, 1, "details");
+    aicr_encode_json_lenient(L, 1, json);
+  }
+  if (json->failed || !aicr_record_add(&t->record, AICR_REC_ENDINGS,
+                                       json->data, json->len))
+    return luaL_error(L, "the ending of the check could not be recorded");
+  aicr_buf_free(json);
+  return 0;
+}
+
+/* task.extra(key, value): one key of the record's flat extra map; false when
+ * it holds 64 already.                                         [-0, +1, v] */
+static int task_extra(lua_State *L)
+{
+  struct aicr_task *t = task_of(L);
+  struct aicr_buf *key, *value;
+  bool kept;
+
+  luaL_checkstring(L, 1);
+  luaL_checkany(L, 2);
+  lua_settop(L, 2);
+  key = aicr_new_buf(L, AICR_RECORD_ITEM_MAX);
+  value = aicr_new_buf(L, AICR_RECORD_ITEM_MAX);
+  aicr_encode_json_lenient(L, 1, key);
+  aicr_encode_json_lenient(L, 2, value);
+  kept = !key->failed && !value->failed &&
+         aicr_record_extra(&t->record, key->data, value->data);
+  lua_pushboolean(L, kept);
+  return 1;
+}
+
+/* task.set(which, value): "coverage" or "cleanup".             [-0, +0, v] */
+static int task_set(lua_State *L)
+{
+  static const char *const names[] = {"coverage", "cleanup", NULL};
+  struct aicr_task *t = task_of(L);
+  int which = luaL_checkoption(L, 1, NULL, names);
+  struct aicr_buf *json;
+
+  luaL_checktype(L, 2, LUA_TTABLE);
+  lua_settop(L, 2);
+  json = aicr_new_buf(L, AICR_RECORD_ITEM_MAX);
+  aicr_encode_json_lenient(L, 2, json);
+  if (json->failed ||
+      !aicr_record_set(which == 0 ? &t->record.coverage : &t->record.cleanup,
+                       json->data, json->len))
+    return luaL_error(L, "the %s could not be recorded", names[which]);
+  return 0;
+}
+
+/* task.progress(text): the last one is shown while the check runs.
+ *                                                              [-0, +0, v] */
+static int task_progress(lua_State *L)
+{
+  struct aicr_task *t = task_of(L);
+  size_t len;
+  const char *text = luaL_checklstring(L, 1, &len);
+
+  aicr_host_progress(t->host, t, text, len < 1000 ? len : 1000);
+  return 0;
+}
+
+/* task.defer(): there is clean-up to run after the check.      [-0, +0, v] */
+static int task_defer(lua_State *L)
+{
+  task_of(L)->has_cleanup = true;
+  return 0;
+}
+
+/* task.stopping() -> boolean: the deadline passed or the run was canceled.
+ *                                                              [-0, +1, v] */
+static int task_stopping(lua_State *L)
+{
+  lua_pushboolean(L, task_of(L)->stop != AICR_END_RUNNING);
+  return 1;
+}
+
+/* task.now() -> milliseconds since the epoch at which the cluster's answers
+ * are true: a recording's capture time, else the clock.        [-0, +1, v] */
+static int task_now(lua_State *L)
+{
+  struct aicr_task *t = task_of(L);
+  int64_t ms = 0;
+
+  if (t->host->client) {
+    struct kube_backend *b = kube_client_backend(t->host->client);
+
+    ms = b->ops->time(b);
+  }
+  lua_pushinteger(L, ms ? ms : aicr_now_ms());
+  return 1;
+}
+
+/* task.monotonic() -> milliseconds                             [-0, +1, -] */
+static int task_monotonic(lua_State *L)
+{
+  lua_pushinteger(L, aicr_monotonic_ms());
+  return 1;
+}
+
+static int after_sleep(lua_State *L, int status, lua_KContext ctx)
+{
+  struct aicr_task *t = (struct aicr_task *)ctx;
+
+  (void)status;
+  aicr_task_check_stop(L, t);
+  return 0;
+}
+
+/* task.sleep(ms)                                       [yields] [-0, +0, v] */
+static int task_sleep(lua_State *L)
+{
+  struct aicr_task *t = task_of(L);
+  lua_Integer ms = luaL_checkinteger(L, 1);
+
+  luaL_argcheck(L, ms >= 0 && ms <= 366LL * 86400000, 1, "out of range");
+  aicr_task_may_wait(L, t, "ctx:sleep");
+  t->until_ms = aicr_monotonic_ms() + ms;
+  t->wait = AICR_WAIT_UNTIL;
+  return lua_yieldk(L, 0, (lua_KContext)t, after_sleep);
+}
+
+static const luaL_Reg functions[] = {
+    {"record", task_record},       {"ending", task_ending},
+    {"extra", task_extra},         {"set", task_set},
+    {"progress", task_progress},   {"defer", task_defer},
+    {"stopping", task_stopping},   {"now", task_now},
+    {"monotonic", task_monotonic}, {"sleep", task_sleep},
+    {NULL, NULL},
+};
+
+int luaopen_aicr_native_task(lua_State *L)
+{
+  luaL_newlib(L, functions);
+  lua_pushlightuserdata(L, aicr_task_stop_value());
+  lua_setfield(L, -2, "STOP");
+  return 1;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <lauxlib.h>
+#include <string.h>
+
+#include "core/json_writer.h"
+#include "host/host.h"
+#include "host/limit.h"
+
+/* What the host tells of a task's end, and of a source's metadata. */
+
+static const char *const end_names[] = {
+    [AICR_END_RUNNING] = "script",   [AICR_END_RETURNED] = "returned",
+    [AICR_END_STOPPED] = "ended",    [AICR_END_ERROR] = "error",
+    [AICR_END_SCRIPT] = "script",    [AICR_END_MEMORY] = "memory",
+    [AICR_END_BUDGET] = "budget",    [AICR_END_DEADLINE] = "deadline",
+    [AICR_END_CANCELED] = "canceled",
+};
+
+bool aicr_task_write_done(const struct aicr_task *t, int64_t now_mono_ms,
+                          struct aicr_buf *out)
+{
+  aicr_buf_addf(out,
+                "{\"id\":%lld,\"kind\":\"done\",\"started\":%lld,"
+                "\"duration_ms\":%lld,\"ending\":{\"how\":\"%s\"",
+                (long long)t->id, (long long)t->started_ms,
+                (long long)(now_mono_ms - t->started_mono_ms),
+                end_names[t->end]);
+  if (t->end == AICR_END_CANCELED) {
+    aicr_buf_adds(out, ",\"reason\":");
+    aicr_json_write_string(out, t->cancel_reason, strlen(t->cancel_reason));
+  }
+  aicr_buf_add(out, t->ending.data, t->ending.len);
+  aicr_buf_adds(out, "},\"record\":");
+  aicr_record_write(&t->record, out);
+  return aicr_buf_addc(out, '}');
+}
+
+struct describing {
+  const char *path, *source;
+  size_t len;
+  struct aicr_buf *out;
+};
+
+static int describe_source(lua_State *L)
+{
+  struct describing *d = lua_touserdata(L, 1);
+  size_t len;
+  const char *text;
+
+  aicr_require(L, "aicr.task");
+  lua_getfield(L, -1, "describe");
+  if (aicr_load_user(L, d->source, d->len, d->path) != LUA_OK)
+    return lua_error(L);
+  lua_call(L, 1, 1);
+  text = luaL_checklstring(L, -1, &len);
+  aicr_buf_add(d->out, text, len);
+  return 0;
+}
+
+/* {"message":…,"file":…,"line":…} from "file:line: message". */
+static void write_load_error(struct aicr_buf *out, lua_State *L,
+                             const char *path)
+{
+  const char *text = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1)
+                                                    : "an error that is no text";
+  size_t n = strlen(path);
+  unsigned line = 0;
+
+  aicr_buf_reset(out);
+  if (!strncmp(text, path, n) && text[n] == ':') {
+    const char *p = text + n + 1;
+
+    while (*p >= '0' && *p <= '9' && line < 100000000)
+      line = line * 10 + (unsigned)(*p++ - '0');
+    if (*p == ':' && line > 0)
+      text = p + (p[1] == ' ' ? 2 : 1);
+    else
+      line = 0;
+  }
+  aicr_buf_adds(out, "{\"message\":");
+  aicr_json_write_string(out, text, strlen(text));
+  aicr_buf_adds(out, ",\"file\":");
+  aicr_json_write_string(out, path, n);
+  if (line)
+    aicr_buf_addf(out, ",\"line\":%u", line);
+  aicr_buf_addc(out, '}');
+}
+
+bool aicr_describe(const char *path, const char *source, size_t len,
+                   const char *const *roots, size_t root_count,
+                   struct aicr_buf *out)
+{
+  struct describing d = {path, source, len, out};
+  struct aicr_task t = {0}; /* owner of the state: its limits only */
+  int status = LUA_ERRMEM;
+
+  t.memory.limit = AICR_STATE_MEMORY;
+  t.deadline_ms = aicr_monotonic_ms() + 10000;
+  for (; t.roots.count < root_count && t.roots.count < AICR_ROOTS_MAX;
+       t.roots.count++)
+    t.roots.dirs[t.roots.count] = roots[t.roots.count];
+  t.L = aicr_state_new(&t.memory, &t.roots, &t);
+  if (t.L) {
+    t.co = t.L;
+    lua_pushcfunction(t.L, describe_source);
+    lua_pushlightuserdata(t.L, &d);
+    aicr_limit_arm(&t);
+    status = lua_pcall(t.L, 1, 0, 0);
+    aicr_limit_disarm(&t);
+    if (status != LUA_OK)
+      write_load_error(out, t.L, path);
+    lua_close(t.L);
+  } else
+    aicr_buf_adds(out, "{\"message\":\"out of memory\"}");
+  return status == LUA_OK && !out->failed;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/embed.h"
+
+#include <lauxlib.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/file.h"
+
+#define SOURCE_MAX (4u << 20)
+
+static const char *source_dir;
+
+/* Compiled chunks, by the index of aicr_embedded[]. They live as long as the
+ * process: every state loads from them. */
+static struct compiled {
+  char *data;
+  size_t size;
+} *compiled;
+
+void aicr_embed_source(const char *dir)
+{
+  source_dir = dir;
+}
+
+static const struct aicr_embedded *find(const char *name)
+{
+  for (const struct aicr_embedded *e = aicr_embedded; e->name; e++)
+    if (!strcmp(e->name, name))
+      return e;
+  return NULL;
+}
+
+static bool read_source(const char *name, struct aicr_buf *out)
+{
+  struct aicr_buf path;
+  bool ok;
+
+  aicr_buf_init(&path, 4096);
+  ok = aicr_buf_addf(&path, "%s/%s", source_dir, name) &&
+       aicr_file_read(path.data, SOURCE_MAX, out, NULL);
+  aicr_buf_free(&path);
+  return ok;
+}
+
+bool aicr_embed_text(const char *name, struct aicr_buf *out)
+{
+  const struct aicr_embedded *e;
+
+  if (source_dir)
+    return !strstr(name, "..") && read_source(name, out);
+  e = find(name);
+  return e && aicr_buf_add(out, e->data, e->size);
+}
+
+bool aicr_embed_exists(const char *name)
+{
+  struct aicr_buf text;
+  bool ok;
+
+  if (!source_dir)
+    return find(name) != NULL;
+  aicr_buf_init(&text, SOURCE_MAX);
+  ok = aicr_embed_text(name, &text);
+  aicr_buf_free(&text);
+  return ok;
+}
+
+static int keep(lua_State *L, const void *data, size_t size, void *ud)
+{
+  struct compiled *c = ud;
+  char *grown = realloc(c->data, c->size + size);
+
+  (void)L;
+  if (!grown)
+    return 1;
+  memcpy(grown + c->size, data, size);
+  c->data = grown;
+  c->size += size;
+  return 0;
+}
+
+static struct compiled *slot_of(const struct aicr_embedded *e)
+{
+  if (!compiled) {
+    size_t n = 0;
+
+    while (aicr_embedded[n].name)
+      n++;
+    compiled = calloc(n + 1, sizeof(*compiled));
+    if (!compiled)
+      return NULL;
+  }
+  return &compiled[e - aicr_embedded];
+}
+
+static int load_embedded(lua_State *L, const struct aicr_embedded *e,
+                         const char *chunk)
+{
+  struct compiled *c = slot_of(e);
+  int status;
+
+  if (c && c->data)
+    return luaL_loadbufferx(L, c->data, c->size, chunk, "b");
+  status = luaL_loadbufferx(L, e->data, e->size, chunk, "t");
+  if (status == LUA_OK && c && lua_dump(L, keep, c, 0) != 0) {
+    free(c->data);
+    c->data = NULL;
+    c->size = 0;
+  }
+  return status;
+}
+
+static int load_from_disk(lua_State *L, const char *name, const char *chunk)
+{
+  struct aicr_buf text;
+  int status;
+
+  aicr_buf_init(&text, SOURCE_MAX);
+  if (!aicr_embed_text(name, &text)) {
+    aicr_buf_free(&text);
+    lua_pushfstring(L, "no file %s below the source folder", name);
+    return LUA_ERRFILE;
+  }
+  status = luaL_loadbufferx(L, text.data ? text.data : "", text.len, chunk, "t");
+  aicr_buf_free(&text);
+  return status;
+}
+
+int aicr_embed_load(lua_State *L, const char *name)
+{
+  const struct aicr_embedded *e;
+  const char *chunk = lua_pushfstring(L, "@%s", name);
+  int status;
+
+  if (source_dir)
+    status = load_from_disk(L, name, chunk);
+  else {
+    e = find(name);
+    if (e)
+      status = load_embedded(L, e, chunk);
+    else {
+      lua_pushfstring(L, "no embedded source %s", name);
+      status = LUA_ERRFILE;
+    }
+  }
+  lua_remove(L, -2);
+  return status;
+}

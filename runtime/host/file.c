@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ENTRIES_MAX 100000
+
+static bool failed(const char **message, const char *text)
+{
+  if (message)
+    *message = text;
+  return false;
+}
+
+static bool read_fd(int fd, size_t max, struct aicr_buf *out,
+                    const char **message)
+{
+  char chunk[65536];
+  size_t total = 0;
+  struct stat st;
+
+  if (fstat(fd, &st) != 0)
+    return failed(message, strerror(errno));
+  if (S_ISDIR(st.st_mode))
+    return failed(message, "it is a folder");
+  if (!S_ISREG(st.st_mode))
+    return failed(message, "it is no regular file");
+  for (;;) {
+    ssize_t n = read(fd, chunk, sizeof(chunk));
+
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n < 0)
+      return failed(message, strerror(errno));
+    if (n == 0)
+      return true;
+    total += (size_t)n;
+    if (total > max)
+      return failed(message, "it is too large");
+    if (!aicr_buf_add(out, chunk, (size_t)n))
+      return failed(message, "out of memory");
+  }
+}
+
+bool aicr_file_read(const char *path, size_t max, struct aicr_buf *out,
+                    const char **message)
+{
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  bool ok;
+
+  if (fd < 0)
+    return failed(message, strerror(errno));
+  ok = read_fd(fd, max, out, message);
+  close(fd);
+  return ok;
+}
+
+/* Opens one component below dir, which is closed. */
+static int step_into(int dir, const char *name, size_t len, bool last)
+{
+  char part[256];
+  int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+  int fd = -1;
+
+  if (len > 0 && len < sizeof(part) && name[0] != '.') {
+    memcpy(part, name, len);
+    part[len] = '\0';
+    fd = openat(dir, part, last ? flags : flags | O_DIRECTORY);
+  } else
+    errno = EINVAL;
+  close(dir);
+  return fd;
+}
+
+bool aicr_file_read_below(const char *root, const char *relative, size_t max,
+                          struct aicr_buf *out, const char **message)
+{
+  int fd = open(*root ? root : ".", O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+  bool ok;
+
+  while (fd >= 0 && *relative) {
+    size_t len = strcspn(relative, "/");
+    bool last = relative[len] == '\0';
+
+    fd = step_into(fd, relative, len, last);
+    relative += last ? len : len + 1;
+  }
+  if (fd < 0)
+    return failed(message, errno == ELOOP ? "a link is not followed"
+                                          : strerror(errno));
+  ok = read_fd(fd, max, out, message);
+  close(fd);
+  return ok;
+}
+
+static int by_name(const void *a, const void *b)
+{
+  return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static char entry_type(DIR *dir, const char *name)
+{
+  struct stat st;
+
+  if (fstatat(dirfd(dir), name, &st, 0) != 0)
+    return 'o';
+  return S_ISREG(st.st_mode) ? 'f' : S_ISDIR(st.st_mode) ? 'd' : 'o';
+}
+
+static size_t read_names(DIR *dir, char **names)
+{
+  struct dirent *e = readdir(dir);
+  size_t n = 0;
+
+  for (; e && n < ENTRIES_MAX; e = readdir(dir)) {
+    if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+      continue;
+    names[n] = aicr_strndup(e->d_name, strlen(e->d_name));
+    if (!names[n])
+      break;
+    n++;
+  }
+  return n;
+}
+
+bool aicr_folder_list(const char *path,
+                      bool (*found)(void *ud, const char *name, char type),
+                      void *ud, const char **message)
+{
+  DIR *dir = opendir(path);
+  char **names;
+  size_t n;
+  bool ok = true;
+
+  if (!dir)
+    return failed(message, strerror(errno));
+  names = aicr_calloc(ENTRIES_MAX, sizeof(*names));
+  if (!names) {
+    closedir(dir);
+    return failed(message, "out of memory");
+  }
+  n = read_names(dir, names);
+  qsort(names, n, sizeof(*names), by_name);
+  for (size_t i = 0; i < n; i++) {
+    ok = ok && found(ud, names[i], entry_type(dir, names[i]));
+    aicr_free(names[i]);
+  }
+  aicr_free(names);
+  closedir(dir);
+  return ok ? true : failed(message, "out of memory");
+}
+
+static bool write_fd(int fd, const char *data, size_t len,
+                     const char **message)
+{
+  while (len > 0) {
+    ssize_t n = write(fd, data, len);
+
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n < 0)
+      return failed(message, strerror(errno));
+    data += n;
+    len -= (size_t)n;
+  }
+  return true;
+}
+
+static bool write_direct(const char *path, const char *data, size_t len,
+                         const char **message)
+{
+  int fd = open(path, O_WRONLY | O_CLOEXEC);
+  bool ok;
+
+  if (fd < 0)
+    return failed(message, strerror(errno));
+  ok = write_fd(fd, data, len, message);
+  if (close(fd) != 0 && ok)
+    return failed(message, strerror(errno));
+  return ok;
+}
+
+static bool write_renamed(const char *path, const char *data, size_t len,
+                          const char **message)
+{
+  struct aicr_buf temp;
+  mode_t mask = umask(0);
+  int fd = -1;
+  bool ok = false;
+
+  umask(mask);
+  aicr_buf_init(&temp, 4096);
+  if (aicr_buf_addf(&temp, "%s.XXXXXX", path))
+    fd = mkstemp(temp.data);
+  if (fd < 0) {
+    failed(message, errno ? strerror(errno) : "out of memory");
+    goto out;
+  }
+  ok = write_fd(fd, data, len, message);
+  if (fchmod(fd, 0666 & ~mask) != 0 && ok)
+    ok = failed(message, strerror(errno));
+  if (close(fd) != 0 && ok)
+    ok = failed(message, strerror(errno));
+  if (ok && rename(temp.data, path) != 0)
+    ok = failed(message, strerror(errno));
+  if (!ok)
+    unlink(temp.data);
+out:
+  aicr_buf_free(&temp);
+  return ok;
+}
+
+bool aicr_file_write(const char *target, const char *data, size_t len,
+                     const char **message)
+{
+  struct stat st;
+
+  if (!strcmp(target, "-"))
+    return write_fd(STDOUT_FILENO, data, len, message);
+  if (!strcmp(target, "stderr"))
+    return write_fd(STDERR_FILENO, data, len, message);
+  if (stat(target, &st) == 0 && !S_ISREG(st.st_mode))
+    return write_direct(target, data, len, message);
+  return write_renamed(target, data, len, message);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef AICR_HOST_HOST_H
+#define AICR_HOST_HOST_H
+
+#include "host/task.h"
+
+/* The host: the cluster, the running tasks, the loop, and the engine's state.
+ */
+
+struct aicr_host {
+  struct kube_client *client;
+  struct aicr_task *tasks; /* in the order of their start */
+  struct aicr_buf event;
+};
+
+/* Runs lua/aicr/engine/main.lua with the options (a JSON object); returns its
+ * exit code, 70 when the engine itself failed. source_dir: see
+ * aicr_embed_source(). */
+int aicr_host_main(const char *options_json, size_t len,
+                   const char *source_dir);
+
+/* The host of the engine's state. */
+struct aicr_host *aicr_host_of(lua_State *L);
+
+/* Opens the cluster to work on; replaces an earlier one. */
+bool aicr_host_open_recording(struct aicr_host *h, const char *dir,
+                              struct aicr_buf *warnings,
+                              struct aicr_error *err);
+
+/* Adds a task. */
+bool aicr_host_start(struct aicr_host *h, const struct aicr_task_spec *spec,
+                     struct aicr_error *err);
+
+bool aicr_host_cancel(struct aicr_host *h, int64_t id, const char *reason);
+
+/* Runs the tasks until something is to be told and leaves it in h->event as a
+ * JSON object: done, progress, signal, or tick after timeout_ms (negative: no
+ * limit). With no task left: tick at once. */
+void aicr_host_next(struct aicr_host *h, int timeout_ms);
+
+/* Queues what a task says of its progress; the last one counts. */
+void aicr_host_progress(struct aicr_host *h, const struct aicr_task *t,
+                        const char *text, size_t len);
+
+int64_t aicr_now_ms(void);       /* since the epoch */
+int64_t aicr_monotonic_ms(void); /* of the clock that deadlines use */
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/limit.h"
+
+#include <lauxlib.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/json_writer.h"
+#include "host/host.h"
+
+#define HOOK_COUNT 10000
+#define TRACE_MAX 12
+
+static void on_count(lua_State *L, lua_Debug *ar)
+{
+  struct aicr_task *t = aicr_task_of(L);
+
+  (void)ar;
+  if (t->stop == AICR_END_RUNNING) {
+    t->instructions += HOOK_COUNT;
+    if (t->instructions > AICR_TASK_BUDGET)
+      t->stop = AICR_END_BUDGET;
+    else if (t->deadline_ms && aicr_monotonic_ms() >= t->deadline_ms)
+      t->stop = AICR_END_DEADLINE;
+    else
+      return;
+  }
+  aicr_limit_fire(L);
+  luaL_error(L, t->stop == AICR_END_BUDGET ? "instruction budget exceeded"
+                                           : "the check must stop");
+}
+
+void aicr_limit_arm(struct aicr_task *t)
+{
+  lua_sethook(t->co, on_count, LUA_MASKCOUNT,
+              t->stop == AICR_END_RUNNING ? HOOK_COUNT : 1);
+}
+
+void aicr_limit_disarm(struct aicr_task *t)
+{
+  lua_sethook(t->co, NULL, 0, 0);
+}
+
+void aicr_limit_fire(lua_State *L)
+{
+  lua_sethook(L, on_count, LUA_MASKCOUNT, 1);
+}
+
+static bool is_user_source(const char *source)
+{
+  return source[0] == '@' && strncmp(source, "@lua/aicr/", 10) != 0;
+}
+
+bool aicr_user_frame(lua_State *L, int level, char *file, size_t size,
+                     int *line)
+{
+  lua_Debug ar;
+
+  for (; lua_getstack(L, level, &ar); level++) {
+    if (!lua_getinfo(L, "Sl", &ar) || !is_user_source(ar.source) ||
+        ar.currentline < 0)
+      continue;
+    if (strlen(ar.source) > size)
+      return false;
+    memcpy(file, ar.source + 1, strlen(ar.source));
+    *line = ar.currentline;
+    return true;
+  }
+  return false;
+}
+
+void aicr_end_position(struct aicr_buf *out, lua_State *co)
+{
+  char file[1024];
+  int line;
+
+  if (!aicr_user_frame(co, 0, file, sizeof(file), &line))
+    return;
+  aicr_buf_adds(out, ",\"file\":");
+  aicr_json_write_string(out, file, strlen(file));
+  aicr_buf_addf(out, ",\"line\":%d", line);
+}
+
+/* ,"trace":["run (checks/x.lua:17)", …]: the user's frames only. */
+static void write_trace(struct aicr_buf *out, lua_State *co)
+{
+  lua_Debug ar;
+  int written = 0;
+
+  aicr_buf_adds(out, ",\"trace\":[");
+  for (int level = 0; lua_getstack(co, level, &ar); level++) {
+    char text[1200];
+    int n;
+
+    if (written == TRACE_MAX || !lua_getinfo(co, "Sln", &ar))
+      break;
+    if (!is_user_source(ar.source) || ar.currentline < 0)
+      continue;
+    n = snprintf(text, sizeof(text), "%.100s (%.1000s:%d)",
+                 ar.name ? ar.name : "main chunk", ar.source + 1,
+                 ar.currentline);
+    if (n < 0)
+      break;
+    aicr_buf_adds(out, written++ ? "," : "");
+    aicr_json_write_string(out, text, strlen(text));
+  }
+  aicr_buf_addc(out, ']');
+}
+
+void aicr_end_message(struct aicr_task *t, const char *message)
+{
+  aicr_buf_reset(&t->ending);
+  aicr_buf_adds(&t->ending, ",\"message\":");
+  aicr_json_write_string(&t->ending, message, strlen(message));
+  if (t->co)
+    aicr_end_position(&t->ending, t->co);
+}
+
+/* What describe_value() needs; runs protected, since it makes Lua values. */
+struct description {
+  struct aicr_task *t;
+  int status;
+  int results;
+};
+
+/* Calls lua/aicr/task.lua's ending(kind, value) -> JSON members text. */
+static int describe_value(lua_State *L)
+{
+  struct description *d = lua_touserdata(L, 1);
+  lua_State *co = d->t->co;
+  size_t len;
+  const char *text;
+
+  aicr_require(L, "aicr.task");
+  lua_getfield(L, -1, "ending");
+  lua_pushstring(L, d->status == LUA_OK ? "returned" : "raised");
+  if (lua_gettop(co) > 0 && (d->results > 0 || d->status != LUA_OK)) {
+    lua_pushvalue(co, d->status == LUA_OK ? -d->results : -1);
+    lua_xmove(co, L, 1);
+  } else
+    lua_pushnil(L);
+  lua_call(L, 2, 2);
+  text = lua_tolstring(L, -1, &len);
+  if (text)
+    aicr_buf_add(&d->t->ending, text, len);
+  if (d->t->end != AICR_END_RUNNING)
+    return 0;
+  text = lua_tostring(L, -2);
+  if (text && !strcmp(text, "error"))
+    d->t->end = AICR_END_ERROR;
+  else if (text && !strcmp(text, "script"))
+    d->t->end = AICR_END_SCRIPT;
+  else
+    d->t->end = text && !strcmp(text, "ended") ? AICR_END_STOPPED
+                                               : AICR_END_RETURNED;
+  return 0;
+}
+
+void aicr_end_describe(struct aicr_task *t, int status, int results)
+{
+  struct description d = {t, status, results};
+
+  if (t->end != AICR_END_RUNNING)
+    return; /* aicr_end_message() said it */
+  if (t->stop != AICR_END_RUNNING)
+    t->end = t->stop;
+  else if (status == LUA_ERRMEM)
+    t->end = AICR_END_MEMORY;
+  if (t->end != AICR_END_RUNNING) {
+    aicr_end_position(&t->ending, t->co);
+    return;
+  }
+  lua_settop(t->L, 0);
+  lua_pushcfunction(t->L, describe_value);
+  lua_pushlightuserdata(t->L, &d);
+  if (lua_pcall(t->L, 1, 0, 0) != LUA_OK || t->ending.failed) {
+    t->end = AICR_END_MEMORY;
+    aicr_buf_reset(&t->ending);
+  }
+  if (t->end == AICR_END_ERROR || t->end == AICR_END_SCRIPT ||
+      t->end == AICR_END_MEMORY)
+    aicr_end_position(&t->ending, t->co);
+  if (t->end == AICR_END_SCRIPT)
+    write_trace(&t->ending, t->co);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef AICR_HOST_LIMIT_H
+#define AICR_HOST_LIMIT_H
+
+#include "host/task.h"
+
+/* The instruction hook of a check, and what is said of its end. */
+
+/* Sets the hook on the task's coroutine; coroutines it makes inherit it. */
+void aicr_limit_arm(struct aicr_task *t);
+void aicr_limit_disarm(struct aicr_task *t);
+
+/* From the next instruction on, L raises at every instruction: no pcall of the
+ * script wins. */
+void aicr_limit_fire(lua_State *L);
+
+/* Notes in t->ending how the coroutine ended: the value (results on its top,
+ * or an error by status). Sets t->end unless it is set already. */
+void aicr_end_describe(struct aicr_task *t, int status, int results);
+
+/* Notes a message of the host's own as the ending. */
+void aicr_end_message(struct aicr_task *t, const char *message);
+
+/* Appends ,"file":…,"line":… of the innermost user frame of co, if any. */
+void aicr_end_position(struct aicr_buf *out, lua_State *co);
+
+#endif

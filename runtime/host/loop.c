@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <lauxlib.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/json_writer.h"
+#include "host/host.h"
+#include "host/signal.h"
+#include "kube/recording.h"
+
+/* The loop: runs the tasks, waits for answers, timers and signals. */
+
+#define EVENT_MAX (16u << 20)
+
+static int64_t clock_ms(clockid_t clock)
+{
+  struct timespec now;
+
+  clock_gettime(clock, &now);
+  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+int64_t aicr_now_ms(void)
+{
+  return clock_ms(CLOCK_REALTIME);
+}
+
+int64_t aicr_monotonic_ms(void)
+{
+  return clock_ms(CLOCK_MONOTONIC);
+}
+
+bool aicr_host_open_recording(struct aicr_host *h, const char *dir,
+                              struct aicr_buf *warnings,
+                              struct aicr_error *err)
+{
+  struct kube_backend *backend = kube_recording_open(dir, warnings, err);
+
+  if (!backend)
+    return false;
+  if (h->client)
+    kube_client_close(h->client);
+  h->client = kube_client_open(backend);
+  if (h->client)
+    return true;
+  backend->ops->close(backend);
+  return aicr_fail(err, AICR_INTERNAL, "memory", "out of memory");
+}
+
+bool aicr_host_start(struct aicr_host *h, const struct aicr_task_spec *spec,
+                     struct aicr_error *err)
+{
+  struct aicr_task *t = aicr_task_new(h, spec, err);
+  struct aicr_task **end = &h->tasks;
+
+  if (!t)
+    return false;
+  while (*end)
+    end = &(*end)->next;
+  *end = t;
+  return true;
+}
+
+bool aicr_host_cancel(struct aicr_host *h, int64_t id, const char *reason)
+{
+  for (struct aicr_task *t = h->tasks; t; t = t->next)
+    if (t->id == id) {
+      aicr_task_stop(t, AICR_END_CANCELED, reason);
+      return true;
+    }
+  return false;
+}
+
+void aicr_host_progress(struct aicr_host *h, const struct aicr_task *t,
+                        const char *text, size_t len)
+{
+  aicr_buf_reset(&h->event);
+  aicr_buf_addf(&h->event, "{\"id\":%lld,\"kind\":\"progress\",\"text\":",
+                (long long)t->id);
+  aicr_json_write_string(&h->event, text, len);
+  aicr_buf_addc(&h->event, '}');
+}
+
+/* Takes an ended task out of the list and tells its end. */
+static void tell_done(struct aicr_host *h, struct aicr_task *done)
+{
+  struct aicr_task **at = &h->tasks;
+
+  while (*at != done)
+    at = &(*at)->next;
+  *at = done->next;
+  aicr_buf_reset(&h->event);
+  if (!aicr_task_write_done(done, aicr_monotonic_ms(), &h->event)) {
+    aicr_buf_reset(&h->event);
+    aicr_buf_addf(&h->event,
+                  "{\"id\":%lld,\"kind\":\"done\",\"started\":%lld,"
+                  "\"duration_ms\":0,\"ending\":{\"how\":\"memory\"},"
+                  "\"record\":{}}",
+                  (long long)done->id, (long long)done->started_ms);
+  }
+  aicr_task_free(done);
+}
+
+/* Stops tasks whose deadline passed, wakes those whose timer did. Returns the
+ * milliseconds to the next of these, -1 when there is none. */
+static int run_timers(struct aicr_host *h)
+{
+  int64_t now = aicr_monotonic_ms(), nearest = -1;
+
+  for (struct aicr_task *t = h->tasks; t; t = t->next) {
+    int64_t due;
+
+    if (t->wait == AICR_WAIT_NONE || t->wait == AICR_WAIT_DONE)
+      continue;
+    if (t->deadline_ms && now >= t->deadline_ms)
+      aicr_task_stop(t, AICR_END_DEADLINE, NULL);
+    else if (t->wait == AICR_WAIT_UNTIL && now >= t->until_ms)
+      t->wait = AICR_WAIT_NONE;
+    if (t->wait == AICR_WAIT_NONE)
+      continue;
+    due = t->deadline_ms;
+    if (t->wait == AICR_WAIT_UNTIL && (!due || t->until_ms < due))
+      due = t->until_ms;
+    if (due && (nearest < 0 || due - now < nearest))
+      nearest = due - now;
+  }
+  return nearest < 0 ? -1 : nearest > INT_MAX ? INT_MAX : (int)nearest;
+}
+
+/* Runs every ready task once; false as soon as there is an event to tell. */
+static bool run_ready(struct aicr_host *h, bool *ran)
+{
+  for (struct aicr_task *t = h->tasks; t; t = t->next) {
+    if (t->wait == AICR_WAIT_NONE) {
+      *ran = true;
+      aicr_task_run(t);
+    }
+    if (t->wait == AICR_WAIT_DONE) {
+      if (h->event.len == 0)
+        tell_done(h, t);
+      return false;
+    }
+    if (h->event.len > 0)
+      return false;
+  }
+  return true;
+}
+
+static void wait_for_news(struct aicr_host *h, int timeout_ms)
+{
+  void *owner = NULL;
+
+  if (h->client && kube_client_pending(h->client) > 0) {
+    struct kube_call *call = kube_client_poll(h->client, timeout_ms, &owner);
+    struct aicr_task *t = owner;
+
+    if (call && t && t->wait == AICR_WAIT_CALL && t->call == call)
+      t->wait = AICR_WAIT_NONE;
+    return;
+  }
+  if (timeout_ms != 0)
+    poll(NULL, 0, timeout_ms);
+}
+
+static bool tell_signal(struct aicr_host *h)
+{
+  int number = aicr_signal_take();
+
+  if (!number)
+    return false;
+  aicr_buf_reset(&h->event);
+  aicr_buf_addf(&h->event, "{\"kind\":\"signal\",\"signal\":\"%s\"}",
+                number == SIGINT ? "SIGINT" : "SIGTERM");
+  return true;
+}
+
+void aicr_host_next(struct aicr_host *h, int timeout_ms)
+{
+  int64_t end = timeout_ms < 0 ? INT64_MAX : aicr_monotonic_ms() + timeout_ms;
+
+  aicr_buf_reset(&h->event);
+  h->event.max = EVENT_MAX;
+  while (!tell_signal(h)) {
+    bool ran = false;
+    int64_t left;
+    int nearest;
+
+    if (!run_ready(h, &ran))
+      return;
+    nearest = run_timers(h);
+    left = end - aicr_monotonic_ms();
+    if (!h->tasks || (left <= 0 && !ran))
+      break;
+    if (nearest >= 0 && nearest < left)
+      left = nearest;
+    wait_for_news(h, ran ? 0 : left > 1000 ? 1000 : (int)left);
+  }
+  if (h->event.len == 0)
+    aicr_buf_adds(&h->event, "{\"kind\":\"tick\"}");
+}

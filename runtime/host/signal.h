@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef AICR_HOST_SIGNAL_H
+#define AICR_HOST_SIGNAL_H
+
+/* SIGINT and SIGTERM are noted and told to the engine; SIGPIPE is ignored. */
+void aicr_signal_open(void);
+
+/* The oldest signal not taken yet, 0 when there is none. */
+int aicr_signal_take(void);
+
+#endif

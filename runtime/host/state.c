@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/state.h"
+
+#include <assert.h>
+#include <lauxlib.h>
+#include <lualib.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/require.h"
+
+static_assert(LUA_VERSION_NUM == 504, "written for Lua 5.4");
+
+static const char ENV_KEY = 0;
+static const char OWNER_KEY = 0;
+
+static void *count_alloc(void *ud, void *ptr, size_t osize, size_t nsize)
+{
+  struct aicr_memory *m = ud;
+  void *p;
+
+  if (!ptr)
+    osize = 0;
+  if (nsize == 0) {
+    free(ptr);
+    m->used -= osize;
+    return NULL;
+  }
+  if (nsize > osize && m->used + (nsize - osize) > m->limit)
+    return NULL;
+  p = realloc(ptr, nsize);
+  if (p)
+    m->used = m->used - osize + nsize;
+  return p;
+}
+
+static int on_panic(lua_State *L)
+{
+  const char *text = lua_tostring(L, -1);
+
+  fprintf(stderr, "aicr-run: internal: unprotected Lua error: %s\n",
+          text ? text : "?");
+  return 0; /* abort() */
+}
+
+/* warn() of a check, and errors in its __gc, which Lua turns into warnings. */
+static void on_warning(void *ud, const char *text, int to_continue)
+{
+  bool *inside = ud;
+
+  if (*text == '@' && !*inside && !to_continue)
+    return;
+  if (!*inside)
+    fputs("aicr-run: warning: ", stderr);
+  for (; *text; text++)
+    fputc((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text, stderr);
+  *inside = to_continue;
+  if (!to_continue)
+    fputc('\n', stderr);
+}
+
+static const luaL_Reg libraries[] = {
+    {LUA_GNAME, luaopen_base},       {LUA_TABLIBNAME, luaopen_table},
+    {LUA_STRLIBNAME, luaopen_string}, {LUA_MATHLIBNAME, luaopen_math},
+    {LUA_UTF8LIBNAME, luaopen_utf8}, {LUA_COLIBNAME, luaopen_coroutine},
+    {NULL, NULL},
+};
+
+static const char *const removed[] = {"dofile", "loadfile", "load",
+                                      "collectgarbage", "print", NULL};
+
+/* Everything that can raise while a state is made. */
+static int open_state(lua_State *L)
+{
+  luaL_checkversion(L);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &OWNER_KEY);
+  for (const luaL_Reg *lib = libraries; lib->func; lib++) {
+    luaL_requiref(L, lib->name, lib->func, 1);
+    lua_pop(L, 1);
+  }
+  for (size_t i = 0; removed[i]; i++) {
+    lua_pushnil(L);
+    lua_setglobal(L, removed[i]);
+  }
+  lua_getglobal(L, "string");
+  lua_pushnil(L);
+  lua_setfield(L, -2, "dump");
+  lua_pop(L, 1);
+
+  /* ("").__index is the real string table: no script may get hold of it. */
+  lua_pushliteral(L, "");
+  lua_getmetatable(L, -1);
+  lua_pushboolean(L, 0);
+  lua_setfield(L, -2, "__metatable");
+  lua_pop(L, 2);
+  aicr_open_require(L);
+  return 0;
+}
+
+lua_State *aicr_state_new(struct aicr_memory *memory,
+                          const struct aicr_roots *roots, void *owner)
+{
+  static bool warning_open;
+  lua_State *L = lua_newstate(count_alloc, memory);
+
+  if (!L)
+    return NULL;
+  lua_atpanic(L, on_panic);
+  lua_setwarnf(L, on_warning, &warning_open);
+  lua_pushcfunction(L, open_state);
+  lua_pushlightuserdata(L, owner);
+  if (lua_pcall(L, 1, 0, 0) != LUA_OK) {
+    lua_close(L);
+    return NULL;
+  }
+  aicr_set_roots(L, roots);
+  return L;
+}
+
+void *aicr_state_owner(lua_State *L)
+{
+  void *owner;
+
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &OWNER_KEY);
+  owner = lua_touserdata(L, -1);
+  lua_pop(L, 1);
+  return owner;
+}
+
+static int unknown_global(lua_State *L)
+{
+  lua_pushvalue(L, 2);
+  lua_rawget(L, lua_upvalueindex(1));
+  if (!lua_isnil(L, -1))
+    return 1;
+  return luaL_error(L, "no global '%s' in a check",
+                    luaL_tolstring(L, 2, NULL));
+}
+
+static int refuse_global(lua_State *L)
+{
+  return luaL_error(L, "a check may not set the global '%s': use a local",
+                    luaL_tolstring(L, 2, NULL));
+}
+
+/* Copies one level of the table at the top. */
+static void copy_table(lua_State *L)
+{
+  lua_newtable(L);
+  lua_pushnil(L);
+  while (lua_next(L, -3)) {
+    lua_pushvalue(L, -2);
+    lua_insert(L, -2);
+    lua_rawset(L, -4);
+  }
+  lua_remove(L, -2);
+}
+
+static void push_user_globals(lua_State *L)
+{
+  static const char *const functions[] = {
+      "assert", "error",  "getmetatable", "ipairs",   "next",     "pairs",
+      "pcall",  "rawequal", "rawget",     "rawlen",   "rawset",   "select",
+      "setmetatable", "tonumber", "tostring", "type", "warn",     "xpcall",
+      "_VERSION", NULL};
+  static const char *const tables[] = {"string", "table",     "math",
+                                       "utf8",   "coroutine", NULL};
+
+  lua_newtable(L);
+  for (size_t i = 0; functions[i]; i++) {
+    lua_getglobal(L, functions[i]);
+    lua_setfield(L, -2, functions[i]);
+  }
+  for (size_t i = 0; tables[i]; i++) {
+    lua_getglobal(L, tables[i]);
+    copy_table(L);
+    lua_setfield(L, -2, tables[i]);
+  }
+  aicr_push_user_require(L);
+  lua_setfield(L, -2, "require");
+}
+
+void aicr_push_user_env(lua_State *L)
+{
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &ENV_KEY) == LUA_TTABLE)
+    return;
+  lua_pop(L, 1);
+  lua_newtable(L); /* the environment itself stays empty: reads and writes */
+  lua_newtable(L); /* all go through this metatable */
+  push_user_globals(L);
+  lua_pushvalue(L, -3);
+  lua_setfield(L, -2, "_G");
+  lua_pushcclosure(L, unknown_global, 1);
+  lua_setfield(L, -2, "__index");
+  lua_pushcfunction(L, refuse_global);
+  lua_setfield(L, -2, "__newindex");
+  lua_pushliteral(L, "aicr.globals");
+  lua_setfield(L, -2, "__metatable");
+  lua_setmetatable(L, -2);
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &ENV_KEY);
+}
+
+int aicr_load_user(lua_State *L, const char *text, size_t len,
+                   const char *path)
+{
+  const char *chunk = lua_pushfstring(L, "@%s", path);
+  int status;
+
+  if (len >= 3 && !memcmp(text, "\xEF\xBB\xBF", 3)) {
+    text += 3;
+    len -= 3;
+  }
+  if (len >= 2 && text[0] == '#' && text[1] == '!') {
+    const char *end = memchr(text, '\n', len);
+
+    /* The line end stays, so that line numbers are right. */
+    len = end ? len - (size_t)(end - text) : 0;
+    text = end ? end : text;
+  }
+  status = luaL_loadbufferx(L, text, len, chunk, "t");
+  lua_remove(L, -2);
+  if (status != LUA_OK)
+    return status;
+  aicr_push_user_env(L);
+  if (!lua_setupvalue(L, -2, 1))
+    lua_pop(L, 1);
+  return LUA_OK;
+}

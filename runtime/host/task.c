@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/task.h"
+
+#include <lauxlib.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/json_writer.h"
+#include "host/host.h"
+#include "host/limit.h"
+
+/* Where lua/aicr/task.lua and its state are kept. */
+static const char RUNNER_KEY = 0;
+static const char STOP_VALUE = 0;
+
+void *aicr_task_stop_value(void)
+{
+  return (void *)&STOP_VALUE;
+}
+
+struct aicr_task *aicr_task_of(lua_State *L)
+{
+  return aicr_state_owner(L);
+}
+
+static char *copy(const char *text)
+{
+  return text ? aicr_strndup(text, strlen(text)) : NULL;
+}
+
+/* Protected: loads the runner and makes the coroutine that will run
+ * runner.run(chunk, context, native). */
+static int prepare(lua_State *L)
+{
+  struct aicr_task *t = lua_touserdata(L, 1);
+
+  aicr_require(L, "aicr.task");
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &RUNNER_KEY);
+  t->co = lua_newthread(L);
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, t->co);
+  lua_getfield(L, -2, "run");
+  if (aicr_load_user(L, t->source, t->source_len, t->path) != LUA_OK)
+    return lua_error(L);
+  lua_pushlstring(L, t->context, t->context_len);
+  lua_xmove(L, t->co, 3);
+  return 0;
+}
+
+static bool copy_roots(struct aicr_task *t, const struct aicr_task_spec *spec)
+{
+  size_t n = spec->root_count < AICR_ROOTS_MAX ? spec->root_count
+                                               : AICR_ROOTS_MAX;
+
+  for (size_t i = 0; i < n; i++) {
+    t->root_copies[i] = copy(spec->roots[i]);
+    if (!t->root_copies[i])
+      return false;
+    t->roots.dirs[i] = t->root_copies[i];
+    t->roots.count++;
+  }
+  return true;
+}
+
+struct aicr_task *aicr_task_new(struct aicr_host *host,
+                                const struct aicr_task_spec *spec,
+                                struct aicr_error *err)
+{
+  struct aicr_task *t = aicr_calloc(1, sizeof(*t));
+
+  if (!t)
+    goto no_memory;
+  aicr_record_init(&t->record);
+  aicr_buf_init(&t->ending, 1u << 20);
+  t->host = host;
+  t->id = spec->id;
+  t->path = copy(spec->path);
+  t->source = aicr_strndup(spec->source, spec->source_len);
+  t->source_len = spec->source_len;
+  t->context = aicr_strndup(spec->context, spec->context_len);
+  t->context_len = spec->context_len;
+  t->run_namespace = copy(spec->run_namespace ? spec->run_namespace : "");
+  if (!t->path || !t->source || !t->context || !t->run_namespace ||
+      !copy_roots(t, spec))
+    goto no_memory;
+  t->permissions = kube_permissions_parse(spec->needs, spec->need_count, err);
+  if (!t->permissions) {
+    aicr_task_free(t);
+    return NULL;
+  }
+  t->memory.limit = AICR_STATE_MEMORY;
+  t->started_ms = aicr_now_ms();
+  t->started_mono_ms = aicr_monotonic_ms();
+  if (spec->deadline_ms > 0)
+    t->deadline_ms = t->started_mono_ms + spec->deadline_ms;
+  return t;
+no_memory:
+  if (t)
+    aicr_task_free(t);
+  aicr_fail(err, AICR_INTERNAL, "memory", "no memory for another check");
+  return NULL;
+}
+
+void aicr_task_free(struct aicr_task *t)
+{
+  /* Closing the state ends the calls that are still open: they belong to
+   * userdata in it. */
+  if (t->L)
+    lua_close(t->L);
+  kube_permissions_free(t->permissions);
+  aicr_record_free(&t->record);
+  aicr_buf_free(&t->ending);
+  for (size_t i = 0; i < AICR_ROOTS_MAX; i++)
+    aicr_free(t->root_copies[i]);
+  aicr_free(t->path);
+  aicr_free(t->source);
+  aicr_free(t->context);
+  aicr_free(t->run_namespace);
+  aicr_free(t);
+}
+
+/* Opens the state at the first run, so that waiting tasks cost little. */
+static bool open_task(struct aicr_task *t)
+{
+  t->L = aicr_state_new(&t->memory, &t->roots, t);
+  if (!t->L)
+    return false;
+  lua_pushcfunction(t->L, prepare);
+  lua_pushlightuserdata(t->L, t);
+  if (lua_pcall(t->L, 1, 0, 0) != LUA_OK) {
+    const char *text = lua_tostring(t->L, -1);
+
+    t->end = AICR_END_SCRIPT;
+    aicr_end_message(t, text ? text : "the check could not be loaded");
+    return false;
+  }
+  return true;
+}
+
+/* Starts the second coroutine: runner.cleanup(), with a budget of its own and
+ * some more memory, since the run may have used up both. */
+static int prepare_cleanup(lua_State *L)
+{
+  struct aicr_task *t = lua_touserdata(L, 1);
+  lua_State *co = lua_newthread(L);
+
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, co);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &RUNNER_KEY);
+  lua_getfield(L, -1, "cleanup");
+  lua_xmove(L, co, 1);
+  t->co = co;
+  return 0;
+}
+
+static bool begin_cleanup(struct aicr_task *t)
+{
+  t->cleaning = true;
+  t->stop = AICR_END_RUNNING;
+  t->memory.limit += 16u << 20;
+  t->instructions = 0;
+  t->deadline_ms = aicr_monotonic_ms() + AICR_CLEANUP_MS;
+  lua_settop(t->L, 0);
+  lua_pushcfunction(t->L, prepare_cleanup);
+  lua_pushlightuserdata(t->L, t);
+  return lua_pcall(t->L, 1, 0, 0) == LUA_OK;
+}
+
+static void cleanup_failed(struct aicr_task *t, const char *message)
+{
+  struct aicr_buf b;
+
+  aicr_buf_init(&b, AICR_RECORD_ITEM_MAX);
+  aicr_buf_adds(&b, "{\"ok\":false,\"message\":");
+  aicr_json_write_string(&b, message, strlen(message));
+  aicr_buf_addc(&b, '}');
+  if (!b.failed)
+    aicr_record_set(&t->record.cleanup, b.data, b.len);
+  aicr_buf_free(&b);
+}
+
+/* The coroutine has ended for good: by status, with its value on top. */
+static void finish(struct aicr_task *t, int status, int results)
+{
+  if (t->cleaning) {
+    if (status != LUA_OK)
+      cleanup_failed(t, t->stop == AICR_END_DEADLINE
+                            ? "clean-up did not end within 60s"
+                            : "a clean-up function failed");
+    t->wait = AICR_WAIT_DONE;
+    return;
+  }
+  aicr_end_describe(t, status, results);
+  t->call = NULL;
+  if (!t->has_cleanup || !begin_cleanup(t)) {
+    if (t->has_cleanup)
+      cleanup_failed(t, "clean-up could not be started: out of memory");
+    t->wait = AICR_WAIT_DONE;
+    return;
+  }
+  t->wait = AICR_WAIT_NONE;
+}
+
+void aicr_task_run(struct aicr_task *t)
+{
+  int results = 0, status;
+
+  if (!t->L && !open_task(t)) {
+    if (t->end == AICR_END_RUNNING) {
+      t->end = AICR_END_MEMORY;
+      aicr_end_message(t, "no memory for the check's state");
+    }
+    t->wait = AICR_WAIT_DONE;
+    return;
+  }
+  aicr_limit_arm(t);
+  status = lua_resume(t->co, t->L,
+                      lua_status(t->co) == LUA_YIELD ? 0
+                                                     : lua_gettop(t->co) - 1,
+                      &results);
+  if (status == LUA_YIELD) {
+    lua_pop(t->co, results);
+    if (t->wait != AICR_WAIT_NONE)
+      return;
+    /* A yield that no primitive asked for. */
+    t->end = AICR_END_SCRIPT;
+    aicr_end_message(t, "the check yielded by itself: coroutine.yield works "
+                        "only inside a coroutine that the check made");
+    status = LUA_ERRRUN;
+    results = 0;
+  }
+  aicr_limit_disarm(t);
+  finish(t, status, results);
+}
+
+void aicr_task_stop(struct aicr_task *t, enum aicr_task_end why,
+                    const char *reason)
+{
+  if (t->wait == AICR_WAIT_DONE || t->stop != AICR_END_RUNNING)
+    return;
+  t->stop = why;
+  if (reason && !t->cleaning)
+    snprintf(t->cancel_reason, sizeof(t->cancel_reason), "%s", reason);
+  t->wait = AICR_WAIT_NONE;
+}
+
+void aicr_task_check_stop(lua_State *L, const struct aicr_task *t)
+{
+  if (t->stop == AICR_END_RUNNING)
+    return;
+  /* The coroutine unwinds from here: from the next instruction on the hook
+   * raises again, whatever catches this. */
+  aicr_limit_fire(L);
+  luaL_error(L, t->stop == AICR_END_CANCELED ? "the run was canceled"
+                                             : "the check's time is over");
+}
+
+void aicr_task_may_wait(lua_State *L, struct aicr_task *t, const char *what)
+{
+  if (!t || L != t->co || !lua_isyieldable(L))
+    luaL_error(L, "%s must be called by the check itself, not in a coroutine "
+                  "of its own, a metamethod or a sort or gsub function", what);
+  aicr_task_check_stop(L, t);
+}

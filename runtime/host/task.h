@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef AICR_HOST_TASK_H
+#define AICR_HOST_TASK_H
+
+#include <lua.h>
+#include <stdint.h>
+
+#include "host/record.h"
+#include "host/state.h"
+#include "kube/client.h"
+
+/* One run of a check: its own Lua state, its limits, what it waits for, what
+ * it recorded. */
+
+struct aicr_host;
+
+enum aicr_task_wait {
+  AICR_WAIT_NONE,  /* ready to run */
+  AICR_WAIT_CALL,  /* the Kubernetes call `call` */
+  AICR_WAIT_UNTIL, /* the monotonic time `until_ms` */
+  AICR_WAIT_DONE   /* ended */
+};
+
+/* How the check's own code ended. */
+enum aicr_task_end {
+  AICR_END_RUNNING,
+  AICR_END_RETURNED,
+  AICR_END_STOPPED,  /* by ctx:fail, ctx:skip or a false must */
+  AICR_END_ERROR,    /* an uncaught error object */
+  AICR_END_SCRIPT,   /* a Lua error */
+  AICR_END_MEMORY,
+  AICR_END_BUDGET,
+  AICR_END_DEADLINE,
+  AICR_END_CANCELED
+};
+
+struct aicr_task_spec {
+  int64_t id;
+  const char *path; /* chunk name of the source */
+  const char *source;
+  size_t source_len;
+  const char *const *roots;
+  size_t root_count;
+  const char *const *needs;
+  size_t need_count;
+  int64_t deadline_ms;  /* from now, 0: none */
+  const char *context;  /* JSON text, read by lua/aicr/task.lua */
+  size_t context_len;
+  const char *run_namespace;
+};
+
+/* Instructions that one run may execute, its clean-up included. */
+#define AICR_TASK_BUDGET 500000000
+/* What clean-up may use up after the run. */
+#define AICR_CLEANUP_MS 60000
+
+struct aicr_task {
+  struct aicr_task *next;
+  struct aicr_host *host;
+  int64_t id;
+  char *path, *source, *context, *run_namespace;
+  size_t source_len, context_len;
+  char *root_copies[AICR_ROOTS_MAX];
+  struct aicr_roots roots;
+  struct kube_permissions *permissions;
+
+  struct aicr_memory memory;
+  lua_State *L;  /* the state's main thread; never runs user code */
+  lua_State *co; /* the coroutine that runs the check, then its clean-up */
+
+  enum aicr_task_wait wait;
+  struct kube_call *call; /* not owned */
+  int64_t until_ms;
+  int64_t started_ms, started_mono_ms, deadline_ms;
+  int64_t instructions;
+
+  enum aicr_task_end end;
+  enum aicr_task_end stop; /* why it must stop, AICR_END_RUNNING: it must not */
+  char cancel_reason[64];
+  bool cleaning;
+  bool has_cleanup; /* something was handed to ctx:defer */
+  struct aicr_buf ending; /* JSON members of how it ended */
+  struct aicr_record record;
+};
+
+/* Makes a task that is ready to run; NULL without memory. Bad `needs` are an
+ * error (kube_permissions_parse). */
+struct aicr_task *aicr_task_new(struct aicr_host *host,
+                                const struct aicr_task_spec *spec,
+                                struct aicr_error *err);
+void aicr_task_free(struct aicr_task *t);
+
+/* Runs the task until it waits or ends. */
+void aicr_task_run(struct aicr_task *t);
+
+/* Asks the task to stop: what it waits for is ended, its next primitive
+ * raises, its clean-up runs. */
+void aicr_task_stop(struct aicr_task *t, enum aicr_task_end why,
+                    const char *reason);
+
+/* The task of a state; NULL in the engine's state. */
+struct aicr_task *aicr_task_of(lua_State *L);
+
+/* Called by a primitive before it waits: raises when this is no coroutine of
+ * the check itself, or when the task is to stop.               [-0, +0, v] */
+void aicr_task_may_wait(lua_State *L, struct aicr_task *t, const char *what);
+
+/* Raises the error object of the stop when there is one.       [-0, +0, v] */
+void aicr_task_check_stop(lua_State *L, const struct aicr_task *t);
+
+/* The file and line of the innermost frame of user code from `level` up; false
+ * when there is none. */
+bool aicr_user_frame(lua_State *L, int level, char *file, size_t size,
+                     int *line);
+
+/* Appends the `done` event of an ended task as a JSON object. */
+bool aicr_task_write_done(const struct aicr_task *t, int64_t now_mono_ms,
+                          struct aicr_buf *out);
+
+/* The value that ends a check after its ending was recorded. */
+void *aicr_task_stop_value(void);
+
+/* Runs a source once in a throw-away state without a cluster and appends its
+ * description (lua/aicr/task.lua: describe) as JSON to *out. False: *out is a
+ * JSON object {message, file, line}. */
+bool aicr_describe(const char *path, const char *source, size_t len,
+                   const char *const *roots, size_t root_count,
+                   struct aicr_buf *out);
+
+#endif
