@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+# The words people type; CMake does the work.
+
+JOBS ?= $(shell nproc)
+SECONDS ?= 30
+PREFIX ?= /usr/local
+
+.DEFAULT_GOAL := build
+.PHONY: build demo test lint fuzz install clean
+
+# $(call built,PRESET)
+built = cmake --preset $(1) && cmake --build --preset $(1) -j $(JOBS)
+
+# Release binary: build/release/aicr-run
+build:
+	@spec/support/need_packages build
+	$(call built,release)
+
+# The deployment phase of the GKE TCPXO suite on two recorded clusters
+demo: build
+	@spec/support/demo build/release/aicr-run
+
+# All tests, with sanitizers and warnings as errors
+test:
+	@spec/support/need_packages test
+	$(call built,asan)
+	@spec/support/run_tests build/asan -j $(JOBS)
+
+# House rules, clang-tidy, luacheck
+lint:
+	@spec/support/need_packages test
+	cmake --preset asan
+	@spec/lint build/asan
+
+# Every fuzz target for SECONDS seconds
+fuzz:
+	@spec/support/need_packages fuzz
+	$(call built,fuzz)
+	@spec/support/fuzz build/fuzz $(SECONDS)
+
+install: build
+	cmake --install build/release --prefix "$(DESTDIR)$(PREFIX)"
+
+clean:
+	rm -rf build
