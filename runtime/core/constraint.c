@@ -18,7 +18,7 @@ static const struct {
     {"=", AICR_OP_EQ},
 };
 
-#define OPERATORS (sizeof operators / sizeof operators[0])
+#define OPERATORS (sizeof(operators) / sizeof(operators[0]))
 
 const char *aicr_op_text(enum aicr_op op)
 {
@@ -74,7 +74,7 @@ bool aicr_term_parse(const char *data, size_t len, struct aicr_term *out,
   struct aicr_version version;
   int64_t build;
 
-  memset(out, 0, sizeof *out);
+  memset(out, 0, sizeof(*out));
   aicr_trim(&s, &n);
   if (n == 0)
     return bad(err, data, len, "the expression is empty");

@@ -106,14 +106,14 @@ static bool read_suffix(const char *s, size_t len, int *exponent, int *power)
   if (len == 0)
     return true;
   if (len == 2 && s[1] == 'i') {
-    at = memchr(binary, s[0], sizeof binary - 1);
+    at = memchr(binary, s[0], sizeof(binary) - 1);
     if (!at)
       return false;
     *power = (int)(at - binary) + 1;
     return true;
   }
   if (len == 1) {
-    at = s[0] == '.' ? NULL : memchr(decimal, s[0], sizeof decimal - 1);
+    at = s[0] == '.' ? NULL : memchr(decimal, s[0], sizeof(decimal) - 1);
     if (!at)
       return false;
     *exponent = 3 * (int)(at - decimal) - 9;
@@ -139,7 +139,7 @@ static bool read_decimal(const char *s, size_t len, struct decimal *d)
   bool point = false;
   int exponent, power;
 
-  memset(d, 0, sizeof *d);
+  memset(d, 0, sizeof(*d));
   if (len > TEXT_MAX)
     return false;
   if (i < len && (s[i] == '-' || s[i] == '+'))

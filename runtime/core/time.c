@@ -178,7 +178,7 @@ static const struct {
 
 static bool read_unit(struct cursor *c, int64_t *ms)
 {
-  for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+  for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
     size_t n = strlen(units[i].name);
 
     if ((size_t)(c->end - c->at) >= n && !memcmp(c->at, units[i].name, n)) {

@@ -66,7 +66,7 @@ bool aicr_version_parse(const char *data, size_t len, struct aicr_version *out,
   size_t extras;
   struct aicr_quoted q;
 
-  memset(out, 0, sizeof *out);
+  memset(out, 0, sizeof(*out));
   if (n > 0 && s[0] == 'v') {
     s++;
     n--;
@@ -90,7 +90,7 @@ enum aicr_gke_build aicr_version_gke_build(const struct aicr_version *v,
                                            int64_t *number)
 {
   static const char prefix[] = "-gke.";
-  const size_t n = sizeof prefix - 1;
+  const size_t n = sizeof(prefix) - 1;
 
   if (v->extras_len < n || memcmp(v->extras, prefix, n) != 0)
     return AICR_GKE_BUILD_NONE;

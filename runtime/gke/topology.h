@@ -31,6 +31,11 @@ void gke_nic_info_free(struct gke_nic_info *info);
 /* True for eth0..eth8 spelled in the shortest decimal form. */
 bool gke_nic_is_canonical(const struct gke_nic *nic);
 
+/* Fills extra[] (room for info->count) with the NICs that are not canonical,
+ * sorted by name in byte order; returns how many. */
+size_t gke_nic_info_extra(const struct gke_nic_info *info,
+                          const struct gke_nic **extra);
+
 /* One entry of north-interfaces: at this address, this network. Addresses are
  * unique (the last one of a repeated address wins). */
 struct gke_north {
@@ -48,6 +53,11 @@ bool gke_parse_north_interfaces(const char *text, size_t len,
                                 struct aicr_error *err);
 void gke_north_map_free(struct gke_north_map *map);
 
+/* Sets the network of an address; false without memory. */
+bool gke_north_map_set(struct gke_north_map *map, const char *ip,
+                       size_t ip_len, const char *network, size_t network_len,
+                       struct aicr_error *err);
+
 /* Which of eth1..eth8 sit on a network that is no GPU NIC network. Sets
  * displaced[i] for eth(i+1) and, for those, the index into map->entries of its
  * address or (size_t)-1; returns how many. */
@@ -56,5 +66,11 @@ unsigned gke_displaced_interfaces(const struct gke_nic_info *info,
                                   const struct gke_names *gpu_networks,
                                   bool displaced[GKE_REQUIRED_NETWORKS],
                                   size_t entry[GKE_REQUIRED_NETWORKS]);
+
+/* Appends what to show of a displaced eth(slot + 1): its name, its address and
+ * the network there ("" when unknown). `entry` as above. */
+bool gke_displaced_text(const struct gke_nic_info *info,
+                        const struct gke_north_map *map, unsigned slot,
+                        size_t entry, struct aicr_buf *out);
 
 #endif

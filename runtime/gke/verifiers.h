@@ -6,6 +6,8 @@
 
 /* Comparisons of mappings: gke-tcpxo.md 3.5 and 3.9. */
 
+#define GKE_RUNTIME "torch-distributed-tcpxo"
+
 /* 3.5: element by element, order counts. The verdict INVALID_REQUEST has the
  * reason "mapping-mismatch" ("mapping-count" when the lengths differ).
  * *position is the 0-based index of the first difference. */
