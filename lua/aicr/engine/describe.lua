@@ -1,0 +1,134 @@
+-- SPDX-License-Identifier: Apache-2.0
+--- `--list` and `--explain`: what the selected checks are, without a cluster (cli-and-reports.md 6.6).
+local text = require "aicr.report.text"
+local ordered = require "aicr.report.ordered"
+local time = require "aicr.time"
+
+local M = {}
+
+local NOTHING <const> = 4
+
+local function platforms(item)
+  local names = item.meta.platforms or {}
+  return #names == 0 and "any" or table.concat(names, " ")
+end
+
+local function columns(rows)
+  local widths, lines = {}, {}
+  for _, row in ipairs(rows) do
+    for i, cell in ipairs(row) do
+      widths[i] = math.max(widths[i] or 0, text.width(cell))
+    end
+  end
+  for _, row in ipairs(rows) do
+    local cells = {}
+    for i, cell in ipairs(row) do
+      cells[i] = i < #row and text.pad(cell, widths[i]) or cell
+    end
+    lines[#lines + 1] = table.concat(cells, "  ") .. "\n"
+  end
+  return table.concat(lines)
+end
+
+local function list(plan)
+  local rows = { { "PHASE", "NAME", "PLATFORMS", "TIMEOUT", "SUMMARY" } }
+  for _, item in ipairs(plan) do
+    rows[#rows + 1] = {
+      item.phase, item.name, platforms(item), time.format_duration(item.timeout_ms),
+      text.printable(item.meta.summary or ""),
+    }
+  end
+  return columns(rows)
+end
+
+local function list_json(plan)
+  local checks = {}
+  for i, item in ipairs(plan) do
+    checks[i] = ordered.object(
+      "name", item.name, "phase", item.phase, "platforms", ordered.array(item.meta.platforms or {}),
+      "tags", ordered.array(item.meta.tags or {}), "timeout_ms", item.timeout_ms,
+      "summary", item.meta.summary, "file", item.path, "origin", item.origin)
+  end
+  return ordered.encode(ordered.array(checks))
+end
+
+local function sorted_keys(t)
+  local keys = {}
+  for key in pairs(t or {}) do
+    keys[#keys + 1] = key
+  end
+  table.sort(keys)
+  return keys
+end
+
+local function section(lines, title, rows, none)
+  lines[#lines + 1] = "  " .. title
+  if #rows == 0 then
+    lines[#lines + 1] = "    " .. none
+    return
+  end
+  for line in columns(rows):gmatch("[^\n]+") do
+    lines[#lines + 1] = "    " .. line
+  end
+end
+
+local function parameter_rows(item)
+  local rows = {}
+  for _, key in ipairs(sorted_keys(item.meta.params)) do
+    local decl, given = item.meta.params[key], item.params[key]
+    local value = given and (decl.secret and "***" or text.value(given.value)) or "(none)"
+    rows[#rows + 1] = { key, decl.type, value, given and given.from or "", text.printable(decl.help or "") }
+  end
+  return rows
+end
+
+local function explain(item)
+  local meta, lines = item.meta, {}
+  lines[1] = ("%s: %s"):format(item.name, text.printable(meta.summary or "no such check"))
+  local facts = { "phase " .. item.phase, "platforms " .. platforms(item) }
+  if #(meta.tags or {}) > 0 then
+    facts[#facts + 1] = "tags " .. table.concat(meta.tags, ", ")
+  end
+  facts[#facts + 1] = "timeout " .. time.format_duration(item.timeout_ms)
+  facts[#facts + 1] = ("%s (%s)"):format(item.path, item.origin)
+  lines[2] = "  " .. table.concat(facts, ", ")
+  if meta.doc then
+    lines[#lines + 1] = ""
+    for _, line in ipairs(text.printable_lines(meta.doc)) do
+      lines[#lines + 1] = "  " .. line
+    end
+  end
+  lines[#lines + 1] = ""
+  section(lines, "parameters", parameter_rows(item), "none")
+  local needs, fixes = {}, {}
+  for i, need in ipairs(meta.needs or {}) do
+    needs[i] = { text.printable(need) }
+  end
+  section(lines, "permissions", needs, "none")
+  for _, reason in ipairs(sorted_keys(meta.fixes)) do
+    fixes[#fixes + 1] = { text.printable(reason), text.printable(meta.fixes[reason]) }
+  end
+  section(lines, "fails with", fixes, "no reason of its own")
+  return table.concat(lines, "\n") .. "\n"
+end
+
+--- Prints the list or the descriptions of the planned checks.
+--- @param job table plan, options (list, explain), reports.format
+--- @param host table the border
+--- @return integer exit code
+function M.print(job, host)
+  local out
+  if job.options.list then
+    out = job.reports.format == "json" and list_json(job.plan) or list(job.plan)
+  else
+    local parts = {}
+    for i, item in ipairs(job.plan) do
+      parts[i] = explain(item)
+    end
+    out = table.concat(parts, "\n")
+  end
+  host.write("-", out)
+  return #job.plan > 0 and 0 or NOTHING
+end
+
+return M

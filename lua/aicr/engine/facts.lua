@@ -1,0 +1,63 @@
+-- SPDX-License-Identifier: Apache-2.0
+--- The facts of the report's head, from the embedded task engine/target.lua. Where they cannot be
+--- read they are absent and the platform unknown; that is never a verdict.
+local text = require "aicr.report.text"
+
+local M = {}
+
+local PATH <const> = "lua/aicr/engine/target.lua"
+local ID <const> = "target"
+local DEADLINE_MS <const> = 60000
+local TICK_MS <const> = 1000
+
+local opt = text.opt
+
+local function reason_of(event)
+  local ending = opt(event.ending) or {}
+  local err = opt(ending.error)
+  return err and opt(err.message) or opt(ending.message) or "the nodes could not be read"
+end
+
+local function read(event)
+  local record = opt(event.record) or {}
+  local extra = opt(record.extra) or {}
+  local ending = opt(event.ending) or {}
+  if ending.how ~= "returned" then
+    return { reason = reason_of(event) }
+  end
+  return {
+    platform = opt(extra.platform), gpu_nodes = opt(extra.gpu_nodes), gpus = opt(extra.gpus),
+    reason = opt(extra.reason),
+  }
+end
+
+--- Reads the facts of the cluster.
+--- @param host table the border
+--- @param context table of the run
+--- @return table platform, gpu_nodes, gpus, reason
+--- @return string|nil the signal that came meanwhile
+function M.read(host, context)
+  local source = host.embedded(PATH)
+  if not source then
+    return { reason = PATH .. " is not embedded" }
+  end
+  host.start {
+    id = ID, path = PATH, source = source, roots = {}, params = {}, needs = { "list nodes" },
+    deadline_ms = DEADLINE_MS, context = context,
+  }
+  local signal
+  while true do
+    local event = host.next(TICK_MS)
+    if event.kind == "done" and event.id == ID then
+      return read(event), signal
+    elseif event.kind == "signal" then
+      if signal then
+        return {}, signal
+      end
+      signal = event.signal
+      host.cancel(ID, signal)
+    end
+  end
+end
+
+return M

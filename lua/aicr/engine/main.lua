@@ -1,0 +1,221 @@
+-- SPDX-License-Identifier: Apache-2.0
+--- The way of a run: resolve, select, plan; then the cluster, the checks, the reports, the exit code.
+local catalogs = require "aicr.engine.catalog"
+local declared = require "aicr.engine.declared"
+local describe = require "aicr.engine.describe"
+local facts = require "aicr.engine.facts"
+local formats = require "aicr.report.formats"
+local message = require "aicr.engine.message"
+local params = require "aicr.engine.params"
+local plans = require "aicr.engine.plan"
+local platform = require "aicr.engine.platform"
+local recipe_file = require "aicr.engine.recipe_file"
+local result = require "aicr.engine.result"
+local runs = require "aicr.engine.run"
+local select_checks = require "aicr.engine.select"
+local suites = require "aicr.engine.suite"
+
+local USAGE <const> = 2
+local NAMESPACE <const> = "aicr-validation"
+
+local function say(host, m)
+  host.write("stderr", message.format(m))
+end
+
+local function read_seed(value, now, problems)
+  if value == nil then
+    return now // 1000
+  end
+  local seed = math.tointeger(tonumber(value))
+  if not seed or seed < 0 then
+    problems:add('--seed: expected an integer of at least 0, found "%s"', tostring(value))
+  end
+  return seed
+end
+
+local function check_platform(name, problems)
+  if name and not platform.is_name(name) then
+    problems:add('--platform "%s" is not valid; expected one of: %s', name, platform.list())
+  end
+end
+
+--- The items of the operands, or of what stands for none.
+local function resolve(job, catalog, given, problems)
+  local operands = given.operands
+  if #operands == 0 then
+    local default = catalog:default_operand()
+    operands = default and { default } or operands
+  end
+  if #operands > 0 then
+    job.items, job.suites = catalog:operands(operands)
+    job.explicit = true
+  else
+    job.items, job.suites = {}, {}
+  end
+  job.options, job.option_origins = suites.merge(given.options, job.suites)
+  if job.options.recipe then
+    job.recipe = recipe_file.load(job.options.recipe, job.host, problems)
+  end
+  if not job.explicit and job.recipe then
+    local wanted = select_checks.phases(job.options.phase, message.problems())
+    job.items = declared.items(job.recipe, wanted, catalog, problems)
+  elseif not job.explicit and not job.options.recipe then
+    job.items = catalog:all_built_in()
+    job.implicit = true
+  end
+end
+
+local function apply_params(job, given, problems)
+  params.defaults(job.items, job.recipe and job.recipe.recipe, problems)
+  for _, suite in ipairs(job.suites) do
+    params.set(job.items, suites.sets(suite), "suite", problems)
+  end
+  params.set(job.items, given.options.set, given.origins.set or "command line", problems)
+end
+
+local function waivers(job_suites)
+  local out = {}
+  for _, suite in ipairs(job_suites) do
+    for name, waiver in pairs(suite.meta.waive or {}) do
+      out[name] = out[name] or waiver
+    end
+  end
+  return out
+end
+
+--- Everything that can be known before the cluster is touched.
+local function prepare(given, host, problems)
+  local job = { host = host, start = host.now() }
+  local catalog = catalogs.new(host, given.path, problems)
+  resolve(job, catalog, given, problems)
+  local options = job.options
+  job.seed = read_seed(options.seed, job.start, problems)
+  check_platform(options.platform, problems)
+  job.reports = formats.parse(options, problems)
+  apply_params(job, given, problems)
+  job.plan = plans.complete(select_checks.choose(job.items, options, function() return catalog:names() end, problems))
+  job.waive = waivers(job.suites)
+  return job
+end
+
+local function notes(job)
+  local out = {}
+  if not job.recipe then
+    return out
+  end
+  for _, warning in ipairs(job.recipe.warnings) do
+    out[#out + 1] = warning
+  end
+  local recipe = job.recipe.recipe
+  local n = recipe_file.readiness_count(recipe)
+  if n > 0 then
+    out[#out + 1] = ("%d readiness %s not evaluated: that needs a snapshot"):format(n,
+      n == 1 and "constraint was" or "constraints were")
+  end
+  if job.explicit then
+    local wanted = select_checks.phases(job.options.phase, message.problems())
+    local left = declared.left_out(recipe, wanted, job.items)
+    if #left > 0 then
+      out[#out + 1] = ("the recipe also declares %s, which this selection leaves out"):format(table.concat(left, ", "))
+    end
+  end
+  return out
+end
+
+--- Opens the cluster or the recording; nil when the recording that was named cannot be used.
+local function open_cluster(job)
+  local recording = job.options.recording
+  local cluster = job.host.cluster { recording = recording }
+  if not cluster.ok and recording then
+    local err = cluster.error or {}
+    say(job.host, {
+      what = ("--recording %s: %s"):format(recording, err.message or "cannot be used"),
+      fix = "name a folder that --record wrote, or one of files from kubectl get -o json",
+    })
+    say(job.host, "no check was run")
+    return nil
+  end
+  for _, warning in ipairs(cluster.warnings or {}) do
+    say(job.host, "warning: " .. warning)
+  end
+  return cluster
+end
+
+--- The facts of the target, and the platform of the run.
+local function look_at_target(job, cluster, context)
+  local found, signal = {}, nil
+  if cluster.ok and #job.plan > 0 then
+    found, signal = facts.read(job.host, context)
+  end
+  local name = platform.requested(job.options.platform, job.recipe and job.recipe.recipe, job.suites)
+  job.target = {
+    context = cluster.context, server_version = cluster.server_version, recording = job.options.recording,
+    platform = name or found.platform, gpu_nodes = found.gpu_nodes, gpus = found.gpus,
+  }
+  return signal
+end
+
+local function execute(job, given, cluster)
+  local options, host = job.options, job.host
+  local context = {
+    recipe = job.recipe and job.recipe.recipe, namespace = options.namespace or NAMESPACE,
+    run_id = job.id, seed = job.seed, args = given.args,
+  }
+  local signal = look_at_target(job, cluster, context)
+  context.platform = job.target.platform
+  job.plan = plans.apply_platform(job.plan, job.target.platform, job.implicit)
+  return runs.execute(job.plan, host, {
+    cluster = cluster, context = context, waive = job.waive, jobs = options.jobs, fail_fast = options.fail_fast,
+    strict = options.strict, signal = signal,
+  })
+end
+
+--- Writes the reports, files first; the exit code says when one could not be written.
+local function write_reports(job, given, run)
+  local options = job.options
+  local style = { terminal = given.terminal, quiet = options.quiet, verbose = (options.verbose or 0) > 0 }
+  local function write(format, target, properties)
+    local ok, why = job.host.write(target, formats.render(format, run, properties))
+    if not ok then
+      run.unwritten = true
+      run.exit_code = result.exit_code(run.totals, run)
+      say(job.host, ("cannot write the report %s: %s"):format(target == "-" and "to stdout" or target, why))
+    end
+  end
+  local plain = { terminal = { utf8 = true }, quiet = options.quiet, verbose = style.verbose }
+  for _, output in ipairs(job.reports.outputs) do
+    run.json_report = run.json_report or (output.format == "json" and output.file or nil)
+  end
+  for _, output in ipairs(job.reports.outputs) do
+    write(output.format, output.file, plain)
+  end
+  write(job.reports.format, "-", style)
+end
+
+--- Runs what the command line asks for.
+--- @param given table the parsed command line
+--- @param host table the border to C
+--- @return integer exit code
+return function(given, host)
+  local problems = message.problems()
+  local job = prepare(given, host, problems)
+  if problems:any() then
+    host.write("stderr", problems:text())
+    return USAGE
+  elseif job.options.list or job.options.explain then
+    return describe.print(job, host)
+  end
+  local cluster = open_cluster(job)
+  if not cluster then
+    return USAGE
+  end
+  job.id = result.run_id(job.start, host.random())
+  local results, signal = execute(job, given, cluster)
+  local run = result.model {
+    version = given.version, id = job.id, start = job.start, stop = host.now(), seed = job.seed,
+    strict = job.options.strict == true, signal = signal, target = job.target, recipe = job.recipe,
+    notes = notes(job), results = results,
+  }
+  write_reports(job, given, run)
+  return run.exit_code
+end

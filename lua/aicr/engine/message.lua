@@ -1,0 +1,65 @@
+-- SPDX-License-Identifier: Apache-2.0
+--- Messages on stderr in the form of cli-and-reports.md 9: what, then why and fix.
+local native = require "aicr.native.text"
+local text = require "aicr.report.text"
+
+local M = {}
+
+--- The lines of a message, closed by a line end.
+--- @param m string|table text, or {what, more (list of lines), why, fix}
+function M.format(m)
+  if type(m) == "string" then
+    m = { what = m }
+  end
+  local lines = { "aicr-run: " .. text.printable(m.what) }
+  for _, line in ipairs(m.more or {}) do
+    lines[#lines + 1] = "  " .. text.printable(line)
+  end
+  for _, key in ipairs { "why", "fix" } do
+    if m[key] then
+      lines[#lines + 1] = ("  %-4s %s"):format(key, text.printable(m[key]))
+    end
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+--- `; did you mean "x"?` when a known word is near, else nothing.
+--- @param word string
+--- @param known table list of strings
+function M.suggestion(word, known)
+  local nearest = native.nearest(word, known)
+  return nearest and ('; did you mean "%s"?'):format(nearest) or ""
+end
+
+local Problems = {}
+Problems.__index = Problems
+
+--- Adds an offender: a format string with its arguments, or a message table.
+function Problems:add(what, ...)
+  if type(what) == "string" and select("#", ...) > 0 then
+    what = what:format(...)
+  end
+  self.list[#self.list + 1] = what
+end
+
+--- True when there is at least one.
+function Problems:any()
+  return #self.list > 0
+end
+
+--- All offenders and what was not done, for stderr.
+function Problems:text()
+  local out = {}
+  for i, problem in ipairs(self.list) do
+    out[i] = M.format(problem)
+  end
+  out[#out + 1] = M.format("no check was run")
+  return table.concat(out)
+end
+
+--- A collector of usage errors: all are shown at once, before the cluster is touched.
+function M.problems()
+  return setmetatable({ list = {} }, Problems)
+end
+
+return M

@@ -1,0 +1,324 @@
+-- SPDX-License-Identifier: Apache-2.0
+--- From what a check recorded and how it ended to its outcome: the table of design.md 4. Pure.
+local advice = require "aicr.engine.advice"
+local text = require "aicr.report.text"
+
+local M = {}
+
+local opt, list = text.opt, text.list
+
+local function cause_text(cause)
+  cause = opt(cause)
+  if type(cause) == "table" then
+    return opt(cause.message)
+  end
+  return cause
+end
+
+--- The sentence of an error object: its message, then its cause where that says more.
+local function sentence(err)
+  local message = tostring(opt(err.message) or "no message")
+  local cause = cause_text(err.cause)
+  if cause and cause ~= "" and not message:find(cause, 1, true) then
+    message = message .. ": " .. cause
+  end
+  return message
+end
+
+local function place(out, at)
+  at = opt(at)
+  if at then
+    out.file, out.line = opt(at.file), opt(at.line)
+  end
+end
+
+local function false_expectations(record)
+  local found = {}
+  for _, e in ipairs(list(record.expectations)) do
+    if e.ok == false then
+      found[#found + 1] = e
+    end
+  end
+  for _, m in ipairs(list(record.measures)) do
+    if m.ok == false and #found == 0 then
+      found[1] = {
+        what = m.name,
+        op = type(m.limit) == "table" and m.limit.op or nil,
+        expected = type(m.limit) == "table" and m.limit.value or m.limit,
+        actual = m.value,
+      }
+    end
+  end
+  return found
+end
+
+local function failed(ending)
+  return {
+    outcome = "fail",
+    code = opt(ending.code) or "CONFLICT",
+    reason = opt(ending.reason) or (ending.kind == "expectation" and "expectation" or "failed"),
+    message = opt(ending.message),
+    why = opt(ending.why),
+    fix = opt(ending.fix),
+    details = opt(ending.details),
+  }
+end
+
+local function from_expectations(ending, wrong)
+  local out = failed(ending)
+  local first = wrong[1]
+  out.message = out.message or (first and text.expectation(first)[1]) or "an expectation does not hold"
+  if #wrong > 1 then
+    out.message = ("%d expectations do not hold; first: %s"):format(#wrong, out.message)
+  end
+  if first then
+    out.why = out.why or opt(first.why)
+    out.fix = out.fix or opt(first.fix)
+  end
+  return out
+end
+
+--- The first fail, or false expectation, that was recorded: it stands whatever follows.
+local function recorded_fail(record)
+  local wrong = false_expectations(record)
+  for _, ending in ipairs(list(record.endings)) do
+    if ending.kind == "fail" or ending.kind == "expectation" then
+      local out
+      if ending.kind == "fail" then
+        out = failed(ending)
+        out.message = out.message or "the check failed and gave no message"
+      else
+        out = from_expectations(ending, wrong)
+      end
+      place(out, ending.at)
+      return out
+    end
+  end
+  if #wrong > 0 then
+    local e = wrong[1]
+    return from_expectations({ kind = "expectation", code = e.code, reason = e.reason }, wrong)
+  end
+end
+
+local function recorded_skip(record)
+  for _, ending in ipairs(list(record.endings)) do
+    if ending.kind == "skip" then
+      local out = {
+        outcome = "skip",
+        reason = opt(ending.reason) or "not-applicable",
+        message = opt(ending.message) or "the check skipped itself and gave no message",
+      }
+      place(out, ending.at)
+      return out
+    end
+  end
+end
+
+local function internal(reason, message)
+  return { outcome = "error", code = "INTERNAL", reason = reason, message = message }
+end
+
+local ENDED = {}
+
+function ENDED.error(ending)
+  local err = opt(ending.error) or {}
+  local out = {
+    outcome = err.verdict == true and "fail" or "error",
+    code = opt(err.code) or "INTERNAL",
+    reason = opt(err.reason) or "error",
+    message = sentence(err),
+    why = opt(err.why),
+    fix = opt(err.fix),
+    details = opt(err.details),
+  }
+  place(out, ending.at)
+  return out
+end
+
+function ENDED.script(ending)
+  local file, line = opt(ending.file), opt(ending.line)
+  local message = tostring(opt(ending.message) or "the check raised an error without a message")
+  if file then
+    local where = line and ("%s:%d: "):format(file, line) or file .. ": "
+    if message:sub(1, #where) ~= where then
+      message = where .. message
+    end
+  end
+  local out = internal("script", message)
+  out.file, out.line, out.trace = file, line, list(ending.trace)
+  return out
+end
+
+function ENDED.memory(ending)
+  local out = internal("memory", opt(ending.message) or "the check used up its memory limit")
+  place(out, ending.at)
+  return out
+end
+
+function ENDED.budget(ending)
+  local out = internal("budget", opt(ending.message) or "the check used up its instruction budget")
+  place(out, ending.at)
+  return out
+end
+
+function ENDED.deadline(ending, item)
+  local limit = item.timeout_ms and (" after %s"):format(text.duration(item.timeout_ms)) or ""
+  return {
+    outcome = "error",
+    code = "TIMEOUT",
+    reason = "timeout",
+    message = opt(ending.message) or ("the check did not end within its time limit%s"):format(
+      limit ~= "" and " of " .. text.duration(item.timeout_ms) or ""),
+  }
+end
+
+function ENDED.canceled(ending)
+  return {
+    outcome = "error",
+    code = "CANCELED",
+    reason = "interrupted",
+    message = ("the check was canceled: %s"):format(opt(ending.reason) or "no reason given"),
+  }
+end
+
+local function returned_nothing(record)
+  local n = #list(record.expectations)
+  if n > 0 then
+    return { outcome = "pass", result = text.count(n, "expectation holds", "expectations hold") }
+  end
+  return internal("script",
+    "run returned nothing and recorded no expectation; return a phrase that says what was verified")
+end
+
+function ENDED.returned(ending, _, record)
+  local kind = opt(ending.result_type) or type(opt(ending.result))
+  if kind == "nil" then
+    return returned_nothing(record)
+  elseif kind ~= "string" then
+    return internal("script", ("run returned a %s; expected a string, the phrase that says what was verified")
+      :format(kind))
+  end
+  return { outcome = "pass", result = opt(ending.result) or "" }
+end
+
+local UNEXPECTED <const> = { error = true, script = true, memory = true, budget = true, deadline = true, canceled = true }
+
+local function note(out, fmt, ...)
+  out.notes[#out.notes + 1] = fmt:format(...)
+end
+
+local function decide(event, item, record)
+  local ending = opt(event.ending) or {}
+  local how = opt(ending.how) or "ended"
+  local fail, skip = recorded_fail(record), recorded_skip(record)
+  local after = ENDED[how] and ENDED[how](ending, item, record)
+  if fail then
+    fail.notes = {}
+    if UNEXPECTED[how] then
+      note(fail, "afterwards: %s", after.message)
+    end
+    return fail
+  end
+  local out = after
+  if skip and not UNEXPECTED[how] then
+    out = skip
+  end
+  out = out or internal("script", ("the check ended in no known way (%s)"):format(how))
+  out.notes = {}
+  return out
+end
+
+local function apply_cleanup(out, record)
+  local cleanup = opt(record.cleanup)
+  if not cleanup or cleanup.ok ~= false then
+    return
+  end
+  local message = ("clean-up could not be confirmed: %s"):format(opt(cleanup.message) or "no message")
+  if out.outcome == "fail" or out.outcome == "error" then
+    note(out, "%s", message)
+    return
+  end
+  note(out, "before clean-up: %s, %s", out.outcome, out.result or out.message)
+  out.outcome, out.code, out.reason, out.message = "error", "INTERNAL", "cleanup", message
+  out.result = nil
+end
+
+local function apply_coverage(out, record, strict)
+  local coverage = opt(record.coverage)
+  if not coverage or out.outcome ~= "pass" then
+    return
+  end
+  local verified, total = opt(coverage.verified) or 0, opt(coverage.total) or 0
+  if verified >= total then
+    return
+  end
+  local share = ("%d of %d"):format(verified, total)
+  if strict then
+    out.outcome, out.code, out.reason = "fail", "CONFLICT", "coverage"
+    out.message = ("only %s verified: %s"):format(share, out.result)
+    out.result = nil
+  elseif not out.result:find(share, 1, true) then
+    out.result = ("%s, %s verified"):format(out.result, share)
+  end
+end
+
+--- The phrase of a comparison that failed: how many rows of it differ.
+local function diff_phrase(out)
+  local diff = type(out.details) == "table" and opt(out.details.diff)
+  local rows = diff and list(diff.rows) or {}
+  local key, left = diff and opt(diff.key), diff and opt(diff.left)
+  local n = 0
+  for _, row in ipairs(rows) do
+    if opt(row.l) ~= opt(row.r) then
+      n = n + 1
+    end
+  end
+  if n > 0 and type(key) == "string" and type(left) == "string" then
+    return ("%d of %s %s from the %s"):format(n, text.count(#rows, key), n == 1 and "differs" or "differ", left)
+  end
+end
+
+local function apply_dropped(out, record)
+  local names = {}
+  for name in pairs(list(record.dropped)) do
+    names[#names + 1] = name
+  end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    local n = record.dropped[name]
+    if math.type(n) == "integer" and n > 0 then
+      note(out, "%d more of %s were not kept: the record is full", n, name)
+    end
+  end
+end
+
+--- The phrase, the fix and the place that every result carries once its outcome is known.
+--- @param out table outcome, code, reason, message, …
+--- @param item table the planned check: name, meta, path
+function M.finish(out, item)
+  out.notes = out.notes or {}
+  local fixes = item.meta and item.meta.fixes or {}
+  if out.outcome == "fail" or out.outcome == "error" then
+    out.fix = out.fix or opt(fixes[out.reason]) or advice.fix(out.reason, item.name)
+    out.result = out.result or (out.outcome == "fail" and diff_phrase(out)) or out.message
+  elseif out.outcome == "skip" then
+    out.result = out.result or out.message
+  end
+  return out
+end
+
+--- Decides the outcome of a check that ended.
+--- @param event table the host's done event: ending and record
+--- @param item table name, meta (fixes), timeout_ms
+--- @param options table|nil strict
+--- @return table outcome, code, reason, result, message, why, fix, details, file, line, trace, notes
+function M.of(event, item, options)
+  local record = opt(event.record) or {}
+  local out = decide(event, item, record)
+  apply_coverage(out, record, options and options.strict)
+  apply_cleanup(out, record)
+  apply_dropped(out, record)
+  return M.finish(out, item)
+end
+
+return M

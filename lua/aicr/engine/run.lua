@@ -1,0 +1,199 @@
+-- SPDX-License-Identifier: Apache-2.0
+--- Runs a plan: which check may start now, what its end means for the others, signals.
+--- Phases follow one another; in a phase checks run side by side, exclusive ones alone.
+local outcome = require "aicr.engine.outcome"
+local result = require "aicr.engine.result"
+
+local M = {}
+
+local JOBS <const> = 4
+local TICK_MS <const> = 1000
+
+local Run = {}
+Run.__index = Run
+
+local function decided(item, out)
+  return result.new(item, outcome.finish(out, item))
+end
+
+function Run:settle(i, res)
+  local item = self.plan[i]
+  result.waive(res, self.waive[item.name], self.host.now())
+  self.results[i] = res
+  self.by_name[item.name] = res
+  local shown = result.shown(res)
+  if self.options.fail_fast and (shown == "fail" or shown == "error") then
+    self.stopped = true
+  end
+end
+
+--- Why a check is not to be started: an outcome, or nil.
+function Run:withheld(item)
+  if item.preset then
+    return item.preset
+  elseif self.signal then
+    return {
+      outcome = "error", code = "CANCELED", reason = "interrupted",
+      message = ("not started: the run was interrupted by %s"):format(self.signal),
+    }
+  elseif self.stopped then
+    return { outcome = "skip", reason = "fail-fast", message = "not started: an earlier check failed or errored" }
+  end
+  for _, name in ipairs(item.meta.requires or {}) do
+    local required = self.by_name[name]
+    if required and required.outcome ~= "pass" then
+      return {
+        outcome = "skip", reason = "prerequisite",
+        message = ("%s did not pass (%s)"):format(name, result.shown(required)),
+      }
+    end
+  end
+  if not self.cluster.ok and #(item.meta.needs or {}) > 0 then
+    local err = self.cluster.error or {}
+    return {
+      outcome = "error", code = "INVALID_REQUEST", reason = "no-cluster",
+      message = err.message or "no cluster is configured",
+    }
+  end
+end
+
+--- True when a check that this one requires is in the plan and has not ended.
+function Run:waits(item)
+  for _, name in ipairs(item.meta.requires or {}) do
+    if self.planned[name] and not self.by_name[name] then
+      return true
+    end
+  end
+  return false
+end
+
+function Run:start(i)
+  local item = self.plan[i]
+  local params = {}
+  for key, given in pairs(item.params or {}) do
+    params[key] = given.value
+  end
+  self.running[item.name] = i
+  self.active = self.active + 1
+  self.alone = item.exclusive
+  self.begun[item.name] = self.host.monotonic()
+  self.host.start {
+    id = item.name,
+    path = item.path,
+    source = item.source,
+    roots = item.roots,
+    params = params,
+    needs = item.meta.needs or {},
+    deadline_ms = item.timeout_ms,
+    context = self.context,
+  }
+end
+
+--- Starts, or settles, all of the phase that may go now, in plan order.
+function Run:advance(first, last)
+  for i = first, last do
+    local item = self.plan[i]
+    if not self.results[i] and not self.running[item.name] then
+      local blocked = not item.preset and not self.signal and not self.stopped and self:waits(item)
+      local out = not blocked and self:withheld(item)
+      if out then
+        self:settle(i, decided(item, out))
+      elseif not blocked then
+        if self.active > 0 and (item.exclusive or self.alone or self.active >= self.jobs) then
+          return
+        end
+        self:start(i)
+      end
+    end
+  end
+end
+
+function Run:on_signal(event)
+  if self.signal then
+    self.abandoned = true
+    return
+  end
+  self.signal = event.signal
+  for name in pairs(self.running) do
+    self.host.cancel(name, event.signal)
+  end
+end
+
+function Run:on_done(event)
+  local i = self.running[event.id]
+  if not i then
+    return
+  end
+  self.running[event.id] = nil
+  self.active = self.active - 1
+  self.alone = false
+  local item = self.plan[i]
+  self:settle(i, result.new(item, outcome.of(event, item, self.options), event))
+end
+
+function Run:abandon()
+  for i, item in ipairs(self.plan) do
+    if not self.results[i] then
+      local out = self:withheld(item)
+      if self.running[item.name] then
+        out.message = ("stopped by a second %s: its clean-up was not awaited"):format(self.signal)
+      end
+      self:settle(i, decided(item, out))
+    end
+  end
+end
+
+function Run:phase(first, last)
+  self:advance(first, last)
+  while self.active > 0 do
+    local event = self.host.next(TICK_MS)
+    if event.kind == "signal" then
+      self:on_signal(event)
+    elseif event.kind == "done" then
+      self:on_done(event)
+    end
+    if self.abandoned then
+      return
+    end
+    self.on_event(event, self)
+    self:advance(first, last)
+  end
+end
+
+local function phase_end(plan, first)
+  local last = first
+  while plan[last + 1] and plan[last + 1].phase == plan[first].phase do
+    last = last + 1
+  end
+  return last
+end
+
+--- Runs all checks of a plan to their results.
+--- @param plan table list of planned checks (engine/plan.lua)
+--- @param host table the border
+--- @param options table cluster, context, waive, jobs, fail_fast, strict, on_event, signal (one that came earlier)
+--- @return table results in plan order
+--- @return string|nil name of the signal that interrupted the run
+function M.execute(plan, host, options)
+  local run = setmetatable({
+    plan = plan, host = host, options = options,
+    cluster = options.cluster, context = options.context, waive = options.waive or {},
+    jobs = options.jobs or JOBS, on_event = options.on_event or function() end,
+    signal = options.signal, results = {}, by_name = {}, planned = {}, running = {}, begun = {}, active = 0,
+  }, Run)
+  for _, item in ipairs(plan) do
+    run.planned[item.name] = true
+  end
+  local first = 1
+  while first <= #plan and not run.abandoned do
+    local last = phase_end(plan, first)
+    run:phase(first, last)
+    first = last + 1
+  end
+  if run.abandoned then
+    run:abandon()
+  end
+  return run.results, run.signal
+end
+
+return M

@@ -1,0 +1,163 @@
+-- SPDX-License-Identifier: Apache-2.0
+--- What a suite may set, and its options under those of the command line and the environment.
+local message = require "aicr.engine.message"
+local paths = require "aicr.engine.path"
+
+local M = {}
+
+--- Options that a suite may set, and their types. Paths are relative to the suite's file.
+local ALLOWED <const> = {
+  phase = "list", tags = "list", skip = "list", recipe = "path", platform = "string", namespace = "string",
+  set = "list", jobs = "integer", fail_fast = "boolean", strict = "boolean", seed = "integer",
+  format = "string", output = "outputs", quiet = "boolean", verbose = "integer", log_level = "string",
+}
+
+local LATER <const> = {
+  context = true, snapshot = true, timeout = true, retry = true, keep = true, values = true, color = true,
+  node_selector = true, toleration = true, log_format = true, rerun = true,
+}
+
+local REFUSED <const> = {
+  kubeconfig = "a suite must not choose the credentials",
+  set_file = "a suite must not read files of the machine it runs on",
+  record = "a suite must not choose where a recording is written",
+  recording = "a suite must not choose which cluster is looked at",
+}
+
+local function fits(kind, value)
+  if kind == "list" or kind == "outputs" then
+    if type(value) ~= "table" then
+      return type(value) == "string"
+    end
+    for _, item in ipairs(value) do
+      if type(item) ~= "string" then
+        return false
+      end
+    end
+    return true
+  elseif kind == "integer" then
+    return math.type(value) == "integer"
+  elseif kind == "path" then
+    return type(value) == "string"
+  end
+  return type(value) == kind
+end
+
+local TYPE_NAME <const> = { list = "text or a list of texts", outputs = "text or a list of texts", path = "text" }
+
+local function names_of(...)
+  local names = {}
+  for _, t in ipairs { ... } do
+    for name in pairs(t) do
+      names[#names + 1] = name
+    end
+  end
+  table.sort(names)
+  return names
+end
+
+local function check_outputs(suite, value, problems)
+  for _, target in ipairs(type(value) == "table" and value or { value }) do
+    local file = target:match("^%a+:(.+)$") or target
+    if not paths.inside(file) then
+      problems:add("%s: options.output: %s lies outside the suite's folder", suite.path, target)
+    end
+  end
+end
+
+local function check_option(suite, name, value, problems)
+  if REFUSED[name] then
+    problems:add {
+      what = ("%s: options.%s may not be set by a suite"):format(suite.path, name),
+      why = REFUSED[name],
+      fix = ("give it on the command line: --%s"):format((name:gsub("_", "-"))),
+    }
+  elseif LATER[name] then
+    problems:add("%s: options.%s is not available yet", suite.path, name)
+  elseif not ALLOWED[name] then
+    problems:add('%s: unknown option "%s"%s', suite.path, name,
+      message.suggestion(name, names_of(ALLOWED, LATER)))
+  elseif not fits(ALLOWED[name], value) then
+    local kind = ALLOWED[name]
+    problems:add("%s: options.%s: expected %s, found %s", suite.path, name, TYPE_NAME[kind] or kind, type(value))
+  elseif ALLOWED[name] == "outputs" then
+    check_outputs(suite, value, problems)
+  end
+end
+
+local function check_waivers(suite, problems)
+  for _, name in ipairs(names_of(suite.meta.waive or {})) do
+    local waiver = suite.meta.waive[name]
+    if type(waiver) ~= "table" or type(waiver.reason) ~= "string" or waiver.reason == "" then
+      problems:add('%s: waive["%s"] needs a reason', suite.path, name)
+    elseif type(waiver.expires) ~= "string" or not waiver.expires:find("^%d%d%d%d%-%d%d%-%d%d$") then
+      problems:add('%s: waive["%s"].expires: expected a date such as "2026-06-30", found "%s"',
+        suite.path, name, tostring(waiver.expires))
+    end
+  end
+end
+
+--- Refuses what a suite may not say.
+function M.validate(suite, problems)
+  local options = suite.meta.options or {}
+  for _, name in ipairs(names_of(options)) do
+    check_option(suite, name, options[name], problems)
+  end
+  check_waivers(suite, problems)
+end
+
+local function relative(suite, name, value)
+  local dir = paths.dirname(suite.path)
+  if ALLOWED[name] == "path" then
+    return paths.join(dir, value)
+  elseif ALLOWED[name] == "outputs" then
+    local format, file = value:match("^(%a+):(.+)$")
+    file = paths.join(dir, file or value)
+    return format and format .. ":" .. file or file
+  end
+  return value
+end
+
+local function option_value(suite, name, value)
+  local kind = ALLOWED[name]
+  if kind ~= "list" and kind ~= "outputs" then
+    return relative(suite, name, value)
+  end
+  local list = {}
+  for i, item in ipairs(type(value) == "table" and value or { value }) do
+    list[i] = relative(suite, name, item)
+  end
+  return list
+end
+
+--- The options of a run: the suites' below those that were given; of two suites the first wins.
+--- @param given table option name → value
+--- @param suites table list of {path, meta}
+--- @return table options
+--- @return table origins of what came from a suite: name → "suite"
+function M.merge(given, suites)
+  local options, origins = {}, {}
+  for name, value in pairs(given) do
+    options[name] = value
+  end
+  for _, suite in ipairs(suites) do
+    for name, value in pairs(suite.meta.options or {}) do
+      if ALLOWED[name] and name ~= "set" and options[name] == nil and fits(ALLOWED[name], value) then
+        options[name] = option_value(suite, name, value)
+        origins[name] = "suite"
+      end
+    end
+  end
+  return options, origins
+end
+
+--- The `[CHECK.]KEY=VALUE` texts that a suite sets.
+function M.sets(suite)
+  local set = suite.meta.options and suite.meta.options.set
+  if not set or not fits("list", set) then
+    return {}
+  end
+  return type(set) == "table" and set or { set }
+end
+
+return M

@@ -1,0 +1,120 @@
+-- SPDX-License-Identifier: Apache-2.0
+--- Draws `details.diff`: the rows that differ, the row before them, and equal runs in one line.
+local text = require "aicr.report.text"
+
+local M = {}
+
+local opt = text.opt
+
+local INDENT <const> = 6
+local COLUMN <const> = 20
+
+local function cell(value)
+  return text.printable(text.value(value))
+end
+
+local function differs(row)
+  return opt(row.l) ~= opt(row.r)
+end
+
+--- Which rows stand in full: those that differ and the one before each group of them.
+local function shown_rows(rows)
+  local shown = {}
+  for i, row in ipairs(rows) do
+    if differs(row) then
+      shown[i] = true
+      if i > 1 and not differs(rows[i - 1]) then
+        shown[i - 1] = true
+      end
+    end
+  end
+  return shown
+end
+
+local function widths(rows, shown, diff)
+  local key, left, right = 0, text.width(cell(diff.left)), text.width(cell(diff.right))
+  for i, row in ipairs(rows) do
+    if shown[i] then
+      key = math.max(key, text.width(cell(row.k)))
+      left = math.max(left, text.width(cell(row.l)))
+      right = math.max(right, text.width(cell(row.r)))
+    end
+  end
+  return key + 3, math.max(left + 2, COLUMN), right
+end
+
+local function mark(row, style)
+  if not differs(row) then
+    return (" "):rep(INDENT)
+  end
+  local glyph = style.glyphs.differs
+  return (" "):rep(INDENT - 1 - text.width(glyph)) .. style.paint("fail", glyph) .. " "
+end
+
+local function side_by_side(row, columns, style)
+  return mark(row, style) .. text.pad(cell(row.k), columns.key) .. text.pad(cell(row.l), columns.left) .. cell(row.r)
+end
+
+--- A row whose two sides stand under each other, for narrow terminals.
+local function stacked(row, columns, style, diff, out)
+  local names = { cell(diff.left), cell(diff.right) }
+  local name_width = math.max(text.width(names[1]), text.width(names[2])) + 2
+  local start = INDENT + columns.key + name_width
+  for side, value in ipairs { cell(row.l), cell(row.r) } do
+    local head = side == 1 and mark(row, style) .. text.pad(cell(row.k), columns.key)
+      or (" "):rep(INDENT + columns.key)
+    for i, line in ipairs(text.wrap(value, style.width - start)) do
+      out[#out + 1] = (i == 1 and head .. text.pad(names[side], name_width) or (" "):rep(start)) .. line
+    end
+  end
+end
+
+local function equal_run(rows, first, last, style, out)
+  local name = cell(rows[first].k)
+  if last > first then
+    name = name .. style.glyphs.range .. cell(rows[last].k)
+  end
+  out[#out + 1] = (" "):rep(INDENT) .. name .. "  equal"
+end
+
+local function draw_rows(rows, shown, out, style, draw)
+  local first
+  for i, row in ipairs(rows) do
+    if not shown[i] then
+      first = first or i
+    else
+      if first then
+        equal_run(rows, first, i - 1, style, out)
+        first = nil
+      end
+      draw(row)
+    end
+  end
+  if first then
+    equal_run(rows, first, #rows, style, out)
+  end
+end
+
+--- The lines of a comparison, none when it has no rows.
+--- @param diff table {key, left, right, rows = {{k, l, r}}}
+--- @param style table report.style
+function M.lines(diff, style)
+  local rows, out = text.list(diff.rows), {}
+  if #rows == 0 then
+    return out
+  end
+  local shown = shown_rows(rows)
+  local key, left, right = widths(rows, shown, diff)
+  local columns = { key = key, left = left }
+  if style.width and INDENT + key + left + right > style.width then
+    draw_rows(rows, shown, out, style, function(row) stacked(row, columns, style, diff, out) end)
+    return out
+  end
+  out[1] = (" "):rep(INDENT + key) .. text.pad(cell(diff.left), left) .. cell(diff.right)
+  draw_rows(rows, shown, out, style, function(row)
+    out[#out + 1] = side_by_side(row, columns, style)
+  end)
+  return out
+end
+
+return M

@@ -1,0 +1,339 @@
+-- SPDX-License-Identifier: Apache-2.0
+--- The report for people (cli-and-reports.md 6).
+local diff = require "aicr.report.diff"
+local styles = require "aicr.report.style"
+local text = require "aicr.report.text"
+
+local M = {}
+
+local opt = text.opt
+
+local NAME_WIDTH <const> = 26
+local DURATION_WIDTH <const> = 6
+local PLACE_COLUMN <const> = 65
+local EVIDENCE <const> = 20
+
+local WORD <const> = { fail = "failed", error = "error" }
+
+local EXIT <const> = {
+  [1] = "at least one check failed",
+  [3] = "no check failed, but at least one ended without a verdict",
+  [4] = "no check was selected, nothing ran",
+  [130] = "interrupted (SIGINT)",
+  [143] = "terminated (SIGTERM)",
+}
+
+local Page = {}
+Page.__index = Page
+
+function Page:add(line)
+  self[#self + 1] = line
+end
+
+function Page:blank()
+  if #self > 0 and self[#self] ~= "" then
+    self:add("")
+  end
+end
+
+--- Printable text in the style's character set.
+function Page:show(s)
+  return self.style.plain(text.printable(s))
+end
+
+--- Text after a prefix, wrapped under itself.
+function Page:hang(prefix, prefix_width, s, kind)
+  local style = self.style
+  local room = style.width and style.width - prefix_width
+  for i, line in ipairs(text.wrap(s, room)) do
+    local painted = kind and style.paint(kind, line) or line
+    self:add((i == 1 and prefix or (" "):rep(prefix_width)) .. painted)
+  end
+end
+
+--- Several lines of text from outside, each wrapped, behind an indent.
+function Page:paragraph(indent, s, kind)
+  for _, line in ipairs(text.printable_lines(s)) do
+    self:hang((" "):rep(indent), indent, self.style.plain(line), kind)
+  end
+end
+
+local function header_parts(page, run)
+  local target, parts = run.target, { "aicr-run " .. run.version }
+  if opt(target.context) then
+    parts[#parts + 1] = page:show(target.context)
+  end
+  if opt(target.recording) then
+    parts[#parts + 1] = "recording " .. page:show(target.recording)
+  end
+  if opt(target.server_version) then
+    parts[#parts + 1] = "Kubernetes " .. page:show(target.server_version)
+  end
+  if opt(target.platform) then
+    parts[#parts + 1] = page:show(target.platform)
+  end
+  if opt(target.gpu_nodes) then
+    parts[#parts + 1] = ("%s, %s"):format(text.count(target.gpu_nodes, "GPU node"), text.count(target.gpus, "GPU"))
+  end
+  if run.recipe then
+    parts[#parts + 1] = "recipe " .. page:show(run.recipe.name)
+  end
+  return parts
+end
+
+local function header(page, run)
+  local dot, width = page.style.glyphs.dot, page.style.width
+  local line
+  for _, part in ipairs(header_parts(page, run)) do
+    if not line then
+      line = part
+    elseif width and text.width(line) + text.width(dot) + text.width(part) > width then
+      page:hang("", 0, line)
+      line = "  " .. part
+    else
+      line = line .. dot .. part
+    end
+  end
+  page:hang("", 0, line)
+end
+
+local function phrase(result)
+  if result.shown == "waived" then
+    return ("waived until %s: %s (failed: %s)"):format(result.waived.expires, result.waived.reason, result.result)
+  elseif result.outcome == "skip" then
+    return ("skipped: %s, %s"):format(result.reason, result.result)
+  elseif result.outcome == "error" then
+    return ("%s: %s"):format(result.reason, result.result)
+  end
+  return result.result or ""
+end
+
+local function check_line(page, result, name_width)
+  local style, shown = page.style, result.shown
+  local glyph = text.pad(style.glyphs[shown], style.glyph_width)
+  local name, took = page:show(result.name), text.duration(result.duration_ms)
+  local gap = name_width + DURATION_WIDTH - text.width(name) - text.width(took)
+  local head = name .. (" "):rep(math.max(gap, 1)) .. took .. "   "
+  local indent = 2 + style.glyph_width + 1
+  local first = table.concat(text.printable_lines(phrase(result)), " ")
+  page:hang("  " .. style.paint(shown, glyph) .. " " .. head, indent + text.width(head), style.plain(first))
+end
+
+local function detail_head(page, result)
+  local style = page.style
+  local glyph = style.glyphs[result.shown]
+  local head = ("%s %s  %s  %s"):format(glyph, page:show(result.name), WORD[result.outcome], page:show(result.reason))
+  local place = result.file and page:show(result.line and ("%s:%d"):format(result.file, result.line) or result.file)
+  local used = text.width(head)
+  head = style.paint(result.shown, head)
+  if not place then
+    page:add(head)
+    return
+  end
+  local column = math.max(PLACE_COLUMN, used + 2)
+  if style.width and column + text.width(place) > style.width then
+    column = math.max(used + 2, style.width - text.width(place))
+  end
+  if style.width and column + text.width(place) > style.width then
+    page:add(head)
+    page:hang("    ", 4, place, "dim")
+  else
+    page:add(head .. (" "):rep(column - used) .. style.paint("dim", place))
+  end
+end
+
+local function labelled(page, label, s)
+  local prefix = "    " .. text.pad(label, 6)
+  for i, line in ipairs(text.printable_lines(s)) do
+    page:hang(i == 1 and prefix or (" "):rep(10), 10, page.style.plain(line))
+  end
+end
+
+local function evidence(page, run, result)
+  local lines = result.evidence
+  if #lines == 0 then
+    return
+  end
+  page:blank()
+  if #lines > EVIDENCE then
+    local where = run.json_report and ("in %s"):format(run.json_report) or "with -f json"
+    page:add(("    %s %d more lines %s"):format(page.style.glyphs.more, #lines - EVIDENCE, page:show(where)))
+  end
+  for i = math.max(1, #lines - EVIDENCE + 1), #lines do
+    page:paragraph(4, lines[i], "dim")
+  end
+end
+
+local function findings(page, result)
+  local compared = type(result.details) == "table" and opt(result.details.diff)
+  local lines = {}
+  if compared then
+    for _, line in ipairs(diff.lines(compared, page.style)) do
+      lines[#lines + 1] = page.style.plain(line)
+    end
+  end
+  if #lines > 0 then
+    page:blank()
+    for _, line in ipairs(lines) do
+      page:add(line)
+    end
+    return
+  end
+  local said = {}
+  for _, line in ipairs(text.findings(result)) do
+    if not result.message or not result.message:find(line, 1, true) then
+      said[#said + 1] = line
+    end
+  end
+  if #said > 0 then
+    page:blank()
+    for _, line in ipairs(said) do
+      page:paragraph(6, line)
+    end
+  end
+end
+
+local function measures(page, result)
+  for _, m in ipairs(result.measures) do
+    local line = ("%s %s"):format(text.value(m.name), text.value(m.value))
+    if opt(m.unit) then
+      line = line .. " " .. m.unit
+    end
+    if opt(m.limit) then
+      line = ("%s, required %s"):format(line, text.limit(m.limit))
+    end
+    page:paragraph(4, line, "dim")
+  end
+end
+
+local function see(result)
+  if result.reason == "no-cluster" or result.origin == "recipe" then
+    return nil
+  end
+  return "aicr-run --explain " .. (result.origin == "built-in" and result.explain or result.path)
+end
+
+local function detail(page, run, result)
+  page:blank()
+  detail_head(page, result)
+  page:paragraph(4, result.message)
+  for _, line in ipairs(result.trace) do
+    page:paragraph(6, "in  " .. line, "dim")
+  end
+  findings(page, result)
+  evidence(page, run, result)
+  page:blank()
+  if result.why then
+    labelled(page, "why", result.why)
+  end
+  if result.fix then
+    labelled(page, "fix", result.fix)
+  end
+  local more = see(result)
+  if more then
+    labelled(page, "see", more)
+  end
+  for _, note in ipairs(result.notes) do
+    labelled(page, "note", note)
+  end
+end
+
+local function passing_detail(page, result)
+  for _, line in ipairs(result.evidence) do
+    page:paragraph(8, line, "dim")
+  end
+  for _, note in ipairs(result.notes) do
+    page:paragraph(8, "note: " .. note, "dim")
+  end
+end
+
+local function wants_detail(result)
+  return result.shown == "fail" or result.shown == "error"
+end
+
+local function name_width(page, results)
+  local width = NAME_WIDTH
+  for _, result in ipairs(results) do
+    width = math.max(width, text.width(page:show(result.name)) + 1)
+  end
+  return width
+end
+
+local function blocks(page, run, options)
+  local width, phase = name_width(page, run.results), nil
+  for _, result in ipairs(run.results) do
+    if not options.quiet or wants_detail(result) then
+      if result.phase ~= phase then
+        phase = result.phase
+        page:blank()
+        page:add(page.style.paint("bold", phase))
+      end
+      check_line(page, result, width)
+      if options.verbose and not wants_detail(result) then
+        passing_detail(page, result)
+        measures(page, result)
+      end
+    end
+  end
+end
+
+local TOTALS <const> = {
+  { "pass", "passed", "passed" }, { "fail", "failed", "failed" }, { "error", "error", "errors" },
+  { "waived", "waived", "waived" }, { "skip", "skipped", "skipped" },
+}
+
+--- `5 checks: 4 passed, 1 skipped`
+function M.counts(totals)
+  local parts = {}
+  for _, row in ipairs(TOTALS) do
+    if totals[row[1]] > 0 then
+      parts[#parts + 1] = text.count(totals[row[1]], row[2], row[3])
+    end
+  end
+  local head = text.count(totals.checks, "check")
+  return #parts == 0 and head or head .. ": " .. table.concat(parts, ", ")
+end
+
+local function exit_reason(run)
+  if run.exit_code == 1 and run.totals.fail == 0 then
+    return "a check was skipped or waived, and --strict counts that as a failure"
+  elseif run.exit_code == 3 and run.totals.error == 0 then
+    return "a report could not be written"
+  end
+  return EXIT[run.exit_code]
+end
+
+local function closing(page, run)
+  local dot, totals = page.style.glyphs.dot, run.totals
+  page:blank()
+  page:hang("", 0, M.counts(totals) .. dot .. text.duration(run.stop - run.start) .. dot .. ("seed %s"):format(run.seed))
+  if totals.checks > 0 and totals.pass + totals.fail + totals.error == 0 and not run.strict then
+    page:hang("", 0, "note: nothing was verified. Use --strict to make this a failure.")
+  end
+  for _, note in ipairs(run.notes) do
+    page:hang("", 0, page:show("note: " .. note))
+  end
+  if run.exit_code ~= 0 then
+    page:hang("", 0, ("exit %d: %s"):format(run.exit_code, exit_reason(run)))
+  end
+end
+
+--- The text of the report.
+--- @param run table the result model
+--- @param options table terminal (utf8, color, width), quiet, verbose
+function M.render(run, options)
+  local page = setmetatable({ style = styles.new(options.terminal) }, Page)
+  if not options.quiet then
+    header(page, run)
+  end
+  blocks(page, run, options)
+  for _, result in ipairs(run.results) do
+    if wants_detail(result) then
+      detail(page, run, result)
+    end
+  end
+  closing(page, run)
+  return table.concat(page, "\n") .. "\n"
+end
+
+return M

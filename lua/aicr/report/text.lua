@@ -1,0 +1,237 @@
+-- SPDX-License-Identifier: Apache-2.0
+--- What the report formats share: durations, dates, legal text, wrapping, comparisons in words.
+local json = require "aicr.json"
+local native = require "aicr.native.text"
+local time = require "aicr.time"
+
+local M = {}
+
+--- nil for an absent value, whether it is nil or JSON null; else the value.
+function M.opt(value)
+  if value == json.null then
+    return nil
+  end
+  return value
+end
+
+local opt = M.opt
+
+--- A list, empty when the value is absent.
+function M.list(value)
+  value = opt(value)
+  return type(value) == "table" and value or {}
+end
+
+--- `0.4s`, `12s`, `1m 52s`, `1h 03m` (cli-and-reports.md 6).
+--- @param ms number milliseconds
+function M.duration(ms)
+  ms = math.max(0, math.tointeger(ms) or math.floor(ms))
+  if ms < 9950 then
+    return ("%.1fs"):format(ms / 1000)
+  end
+  local s = (ms + 500) // 1000
+  if s < 60 then
+    return ("%ds"):format(s)
+  elseif s < 3600 then
+    return ("%dm %02ds"):format(s // 60, s % 60)
+  end
+  return ("%dh %02dm"):format(s // 3600, s % 3600 // 60)
+end
+
+--- RFC 3339 UTC with milliseconds.
+--- @param ms integer milliseconds since the epoch
+function M.timestamp(ms)
+  return time.format(ms)
+end
+
+--- Text from outside for a terminal: control characters, escapes and bad bytes shown.
+function M.printable(s)
+  return native.printable(tostring(s))
+end
+
+--- The same for text of several lines: line feeds stay, a tab is two spaces.
+function M.printable_lines(s)
+  local out = {}
+  for line in (tostring(s) .. "\n"):gmatch("([^\n]*)\n") do
+    out[#out + 1] = native.printable((line:gsub("\r$", ""):gsub("\t", "  ")))
+  end
+  return out
+end
+
+--- Valid UTF-8; a bad byte becomes U+FFFD.
+function M.utf8(s)
+  return native.utf8(tostring(s))
+end
+
+--- Columns that valid text takes: one a character.
+function M.width(s)
+  return utf8.len(s) or #s
+end
+
+--- `s` filled with blanks to `n` columns.
+function M.pad(s, n)
+  return s .. (" "):rep(n - M.width(s))
+end
+
+local function cut(word, width)
+  local at = utf8.offset(word, width + 1)
+  if not at or at > #word then
+    return word, ""
+  end
+  return word:sub(1, at - 1), word:sub(at)
+end
+
+--- Lines of at most `width` columns, broken at blanks, inside a word where it is longer.
+--- @param s string one line of printable text
+--- @param width integer|nil nil: unlimited, one line
+function M.wrap(s, width)
+  if not width or M.width(s) <= width then
+    return { s }
+  end
+  width = math.max(width, 8)
+  local lines, line = {}, ""
+  for word in s:gmatch("%S+") do
+    if line ~= "" and M.width(line) + 1 + M.width(word) > width then
+      lines[#lines + 1] = line
+      line = ""
+    end
+    line = line == "" and word or line .. " " .. word
+    while M.width(line) > width do
+      local head, rest = cut(line, width)
+      lines[#lines + 1] = head
+      line = rest
+    end
+  end
+  if line ~= "" then
+    lines[#lines + 1] = line
+  end
+  return lines
+end
+
+local function keys_of(t)
+  local keys = {}
+  for k in pairs(t) do
+    keys[#keys + 1] = k
+  end
+  table.sort(keys, function(a, b) return tostring(a) < tostring(b) end)
+  return keys
+end
+
+--- A plain value in words: text as it is (`""` when empty), lists with commas, `(none)` for nothing.
+function M.value(v)
+  v = opt(v)
+  if v == nil then
+    return "(none)"
+  elseif v == "" then
+    return '""'
+  elseif math.type(v) == "float" then
+    return ("%.6g"):format(v)
+  elseif type(v) ~= "table" then
+    return tostring(v)
+  end
+  local parts = {}
+  if #v > 0 then
+    for i, item in ipairs(v) do
+      parts[i] = M.value(item)
+    end
+  else
+    for i, k in ipairs(keys_of(v)) do
+      parts[i] = tostring(k) .. "=" .. M.value(v[k])
+    end
+  end
+  return #parts == 0 and "(none)" or table.concat(parts, ", ")
+end
+
+local function missing_from(a, b)
+  local seen, out = {}, {}
+  for _, item in ipairs(b) do
+    seen[M.value(item)] = true
+  end
+  for _, item in ipairs(a) do
+    if not seen[M.value(item)] then
+      out[#out + 1] = M.value(item)
+    end
+  end
+  return out
+end
+
+--- What a false expectation says, in lines: sets name what is missing and unexpected, the rest
+--- says both sides.
+--- @param e table {what, op, expected, actual} as the host records it
+function M.expectation(e)
+  local what, op = tostring(opt(e.what) or "value"), opt(e.op)
+  local expected, actual = opt(e.expected), opt(e.actual)
+  if op == "same_set" and type(expected) == "table" and type(actual) == "table" then
+    local lines = {}
+    for word, side in pairs { missing = missing_from(expected, actual), unexpected = missing_from(actual, expected) } do
+      if #side > 0 then
+        lines[#lines + 1] = ("%s: %s %s"):format(what, word, table.concat(side, ", "))
+      end
+    end
+    table.sort(lines)
+    if #lines > 0 then
+      return lines
+    end
+  end
+  local required = M.value(expected)
+  if op and op ~= "==" and op ~= "same_list" and op ~= "same_set" then
+    required = op .. " " .. required
+  end
+  return { ("%s: got %s, required %s"):format(what, M.value(actual), required) }
+end
+
+--- A measure in words: `busbw=327.2 GB/s limit=">= 250"`.
+function M.measure(m)
+  local text = ("%s=%s"):format(tostring(opt(m.name)), M.value(m.value))
+  if opt(m.unit) then
+    text = text .. " " .. tostring(m.unit)
+  end
+  if opt(m.limit) then
+    text = text .. (" limit=%q"):format(M.limit(m.limit))
+  end
+  return text
+end
+
+--- A limit in words, whether it is text or {op, value}.
+function M.limit(limit)
+  if type(limit) == "table" then
+    return ("%s %s"):format(opt(limit.op) or ">=", M.value(limit.value))
+  end
+  return tostring(limit)
+end
+
+--- The rows of `details.diff` that differ, as `k: expected L, got R`.
+--- @param details table|nil
+function M.diff_lines(details)
+  local diff = details and opt(details.diff)
+  local lines = {}
+  for _, row in ipairs(M.list(diff and diff.rows)) do
+    if opt(row.l) ~= opt(row.r) then
+      lines[#lines + 1] = ("%s: expected %s, got %s"):format(M.value(row.k), M.value(row.l), M.value(row.r))
+    end
+  end
+  return lines
+end
+
+--- The sentences of a result below its message: differing rows, else false expectations.
+function M.findings(result)
+  local lines = M.diff_lines(result.details)
+  if #lines > 0 then
+    return lines
+  end
+  for _, e in ipairs(result.expectations or {}) do
+    if e.ok == false then
+      for _, line in ipairs(M.expectation(e)) do
+        lines[#lines + 1] = line
+      end
+    end
+  end
+  return lines
+end
+
+--- One of the two words for a count: `1 check`, `2 checks`.
+function M.count(n, one, many)
+  return ("%d %s"):format(n, n == 1 and one or many or one .. "s")
+end
+
+return M
