@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- What the host calls in a check's state: read its metadata, run it, clean up after it, say how it ended.
 -- Embedded code only; a check cannot require it.
-local describe = require "aicr.describe"
+local describe = require "aicr.task.describe"
 local errors = require "aicr.native.error"
 local json = require "aicr.json"
 local native = require "aicr.native.task"
@@ -25,14 +25,14 @@ end
 -- @return what the check's `run` returned first
 function M.run(chunk, context)
   local check = chunk()
-  local ctx = require "aicr.ctx".new(native, json.decode(context), deferred)
+  local ctx = require "aicr.ctx".new((json.decode(context)), check.params, deferred)
   return check.run(ctx)
 end
 
 --- Runs what was deferred, last in first out; all of it, whatever fails.
 function M.cleanup()
   local failed = {}
-  for i = #deferred, 1, -1 do
+  while #deferred > 0 do
     local fn = table.remove(deferred)
     local ok, err = pcall(fn)
     if not ok and err ~= native.STOP then

@@ -173,6 +173,16 @@ static int task_monotonic(lua_State *L)
   return 1;
 }
 
+/* task.recording() -> boolean: the answers come from a recording, which does
+ * not change.                                                  [-0, +1, v] */
+static int task_recording(lua_State *L)
+{
+  struct aicr_task *t = task_of(L);
+
+  lua_pushboolean(L, t->host->recording);
+  return 1;
+}
+
 static int after_sleep(lua_State *L, int status, lua_KContext ctx)
 {
   struct aicr_task *t = (struct aicr_task *)ctx;
@@ -201,6 +211,7 @@ static const luaL_Reg functions[] = {
     {"progress", task_progress},   {"defer", task_defer},
     {"stopping", task_stopping},   {"now", task_now},
     {"monotonic", task_monotonic}, {"sleep", task_sleep},
+    {"recording", task_recording},
     {NULL, NULL},
 };
 

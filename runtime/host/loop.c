@@ -45,6 +45,7 @@ bool aicr_host_open_recording(struct aicr_host *h, const char *dir,
   if (h->client)
     kube_client_close(h->client);
   h->client = kube_client_open(backend);
+  h->recording = true;
   if (h->client)
     return true;
   backend->ops->close(backend);

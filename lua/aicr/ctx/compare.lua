@@ -1,0 +1,164 @@
+-- SPDX-License-Identifier: Apache-2.0
+--- The operators of ctx:expect (cli-and-reports.md 10.2): `== ~= < <= > >= matches contains same_list same_set`.
+local json = require "aicr.json"
+
+local M = {}
+
+-- Equal by value: tables by their members, integers and floats by number.
+local function equal(a, b, depth)
+  if a == b then
+    return true
+  end
+  if type(a) ~= "table" or type(b) ~= "table" or depth > 100 then
+    return false
+  end
+  for k, v in next, a do
+    if not equal(v, rawget(b, k), depth + 1) then
+      return false
+    end
+  end
+  for k in next, b do
+    if rawget(a, k) == nil then
+      return false
+    end
+  end
+  return true
+end
+
+--- A value as short text for a message: strings in quotes, tables as JSON, nil as nothing.
+-- @param v any
+-- @return string
+function M.show(v)
+  if v == nil or v == json.null then
+    return "nothing"
+  end
+  if type(v) == "string" then
+    return ('"%s"'):format(v)
+  end
+  if type(v) ~= "table" then
+    return tostring(v)
+  end
+  local ok, text = pcall(json.encode, v)
+  if not ok then
+    return "a table"
+  end
+  return #text > 200 and text:sub(1, 200) .. "…" or text
+end
+
+local function ordered(op)
+  return function(actual, wanted)
+    if type(wanted) ~= "number" then
+      error(("expect: the operator %s needs a number on the right, got %s"):format(op, type(wanted)), 0)
+    end
+    if type(actual) ~= "number" then
+      return false
+    end
+    if op == "<" then
+      return actual < wanted
+    elseif op == "<=" then
+      return actual <= wanted
+    elseif op == ">" then
+      return actual > wanted
+    end
+    return actual >= wanted
+  end
+end
+
+local function need_list(v, side, op)
+  if type(v) ~= "table" then
+    error(("expect: the operator %s needs a list as the %s value, got %s"):format(op, side, type(v)), 0)
+  end
+  return v
+end
+
+local function has(list, value)
+  for _, x in ipairs(list) do
+    if equal(x, value, 0) then
+      return true
+    end
+  end
+  return false
+end
+
+-- The members of a that b lacks, each as often as it is missing.
+local function without(a, b)
+  local rest, used = json.array {}, {}
+  for _, x in ipairs(a) do
+    local found = false
+    for j, y in ipairs(b) do
+      if not used[j] and equal(x, y, 0) then
+        used[j], found = true, true
+        break
+      end
+    end
+    if not found then
+      rest[#rest + 1] = x
+    end
+  end
+  return rest
+end
+
+local function text_of(v)
+  if v == nil then
+    return json.null
+  end
+  return type(v) == "string" and v or M.show(v)
+end
+
+local function list_diff(actual, wanted, opts)
+  local rows = json.array {}
+  for i = 1, math.max(#actual, #wanted) do
+    rows[i] = { k = tostring(i), l = text_of(wanted[i]), r = text_of(actual[i]) }
+  end
+  return { diff = { key = opts.key or "position", left = "expected", right = "actual", rows = rows } }
+end
+
+--- Each operator: function(actual, wanted, opts) -> boolean, details or nil. Raises a string on misuse.
+M.operators = {
+  ["=="] = function(actual, wanted)
+    return equal(actual, wanted, 0)
+  end,
+  ["~="] = function(actual, wanted)
+    return not equal(actual, wanted, 0)
+  end,
+  ["<"] = ordered "<",
+  ["<="] = ordered "<=",
+  [">"] = ordered ">",
+  [">="] = ordered ">=",
+  matches = function(actual, wanted)
+    if type(wanted) ~= "string" then
+      error("expect: the operator matches needs a Lua pattern on the right, got " .. type(wanted), 0)
+    end
+    return type(actual) == "string" and actual:find(wanted) ~= nil
+  end,
+  contains = function(actual, wanted)
+    if type(actual) == "string" and type(wanted) == "string" then
+      return actual:find(wanted, 1, true) ~= nil
+    end
+    return type(actual) == "table" and has(actual, wanted)
+  end,
+  same_list = function(actual, wanted, opts)
+    need_list(wanted, "wanted", "same_list")
+    if type(actual) ~= "table" then
+      return false
+    end
+    local ok = #actual == #wanted
+    for i = 1, #wanted do
+      ok = ok and equal(actual[i], wanted[i], 0)
+    end
+    return ok, not ok and list_diff(actual, wanted, opts) or nil
+  end,
+  same_set = function(actual, wanted)
+    need_list(wanted, "wanted", "same_set")
+    if type(actual) ~= "table" then
+      return false
+    end
+    local missing, unexpected = without(wanted, actual), without(actual, wanted)
+    if #missing + #unexpected == 0 then
+      return true
+    end
+    return false, { missing = missing, unexpected = unexpected }
+  end,
+}
+
+return M
