@@ -114,6 +114,12 @@ local function host_functions(state)
   return h
 end
 
+local function name_of(state, task)
+  local path = task.path:gsub("^%./", "")
+  local meta = state.disk[path] or state.embedded[path]
+  return task.id == 0 and "target" or meta.name
+end
+
 function Host.load(state, what)
   local path = what.path:gsub("^%./", "")
   local meta = state.disk[path] or state.embedded[path]
@@ -127,18 +133,23 @@ function Host.load(state, what)
 end
 
 function Host.start(state, task)
+  assert(math.type(task.id) == "integer", "a task's id is an integer")
   state.started[#state.started + 1] = task
   state.in_flight[#state.in_flight + 1] = task.id
   state.most = math.max(state.most, #state.in_flight)
 end
 
 local function finish(state, id)
+  local name
   for i, running in ipairs(state.in_flight) do
     if running == id then
       table.remove(state.in_flight, i)
     end
   end
-  local script = state.endings[id] or { result = id .. " holds" }
+  for _, task in ipairs(state.started) do
+    name = task.id == id and name_of(state, task) or name
+  end
+  local script = state.endings[name] or { result = name .. " holds" }
   if state.canceled[id] and not script.uncancelable then
     script = { ending = { how = "canceled", reason = state.canceled[id] }, record = script.record }
   end

@@ -270,7 +270,10 @@ function Catalog:add_entry(entry, suite, items)
   if type(entry) ~= "table" then
     return
   end
-  if entry.as and #items > first then
+  if entry.set ~= nil and (type(entry.set) ~= "table" or #entry.set > 0) then
+    self.problems:add("%s: set of %s: expected a table KEY = VALUE", suite.path, word)
+    return
+  elseif entry.as and #items > first then
     self.problems:add('%s: "as" names one check, and %s is a folder', suite.path, word)
     return
   end

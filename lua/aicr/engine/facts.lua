@@ -6,7 +6,7 @@ local text = require "aicr.report.text"
 local M = {}
 
 local PATH <const> = "lua/aicr/engine/target.lua"
-local ID <const> = "target"
+local ID <const> = 0
 local DEADLINE_MS <const> = 60000
 local TICK_MS <const> = 1000
 

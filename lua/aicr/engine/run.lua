@@ -73,12 +73,11 @@ function Run:start(i)
   for key, given in pairs(item.params or {}) do
     params[key] = given.value
   end
-  self.running[item.name] = i
+  self.running[i] = true
   self.active = self.active + 1
   self.alone = item.exclusive
-  self.begun[item.name] = self.host.monotonic()
   self.host.start {
-    id = item.name,
+    id = i,
     path = item.path,
     source = item.source,
     roots = item.roots,
@@ -93,7 +92,7 @@ end
 function Run:advance(first, last)
   for i = first, last do
     local item = self.plan[i]
-    if not self.results[i] and not self.running[item.name] then
+    if not self.results[i] and not self.running[i] then
       local blocked = not item.preset and not self.signal and not self.stopped and self:waits(item)
       local out = not blocked and self:withheld(item)
       if out then
@@ -114,17 +113,19 @@ function Run:on_signal(event)
     return
   end
   self.signal = event.signal
-  for name in pairs(self.running) do
-    self.host.cancel(name, event.signal)
+  for i = 1, #self.plan do
+    if self.running[i] then
+      self.host.cancel(i, event.signal)
+    end
   end
 end
 
 function Run:on_done(event)
-  local i = self.running[event.id]
-  if not i then
+  local i = event.id
+  if not self.running[i] then
     return
   end
-  self.running[event.id] = nil
+  self.running[i] = nil
   self.active = self.active - 1
   self.alone = false
   local item = self.plan[i]
@@ -135,7 +136,7 @@ function Run:abandon()
   for i, item in ipairs(self.plan) do
     if not self.results[i] then
       local out = self:withheld(item)
-      if self.running[item.name] then
+      if self.running[i] then
         out.message = ("stopped by a second %s: its clean-up was not awaited"):format(self.signal)
       end
       self:settle(i, decided(item, out))
@@ -179,7 +180,7 @@ function M.execute(plan, host, options)
     plan = plan, host = host, options = options,
     cluster = options.cluster, context = options.context, waive = options.waive or {},
     jobs = options.jobs or JOBS, on_event = options.on_event or function() end,
-    signal = options.signal, results = {}, by_name = {}, planned = {}, running = {}, begun = {}, active = 0,
+    signal = options.signal, results = {}, by_name = {}, planned = {}, running = {}, active = 0,
   }, Run)
   for _, item in ipairs(plan) do
     run.planned[item.name] = true

@@ -2,6 +2,7 @@
 --- What a suite may set, and its options under those of the command line and the environment.
 local message = require "aicr.engine.message"
 local paths = require "aicr.engine.path"
+local platform = require "aicr.engine.platform"
 
 local M = {}
 
@@ -97,9 +98,25 @@ local function check_waivers(suite, problems)
   end
 end
 
+local function table_field(suite, field, problems)
+  local value = suite.meta[field]
+  if value == nil then
+    return {}
+  elseif type(value) ~= "table" then
+    problems:add("%s: %s: expected a table, found %s", suite.path, field, type(value))
+    suite.meta[field] = nil
+    return {}
+  end
+  return value
+end
+
 --- Refuses what a suite may not say.
 function M.validate(suite, problems)
-  local options = suite.meta.options or {}
+  local options, named = table_field(suite, "options", problems), suite.meta.platform
+  table_field(suite, "waive", problems)
+  if named and not platform.canonical(named) then
+    problems:add('%s: unknown platform "%s"%s', suite.path, named, message.suggestion(named, platform.words()))
+  end
   for _, name in ipairs(names_of(options)) do
     check_option(suite, name, options[name], problems)
   end

@@ -179,12 +179,7 @@ local function findings(page, result)
     end
     return
   end
-  local said = {}
-  for _, line in ipairs(text.findings(result)) do
-    if not result.message or not result.message:find(line, 1, true) then
-      said[#said + 1] = line
-    end
-  end
+  local said = text.findings(result)
   if #said > 0 then
     page:blank()
     for _, line in ipairs(said) do

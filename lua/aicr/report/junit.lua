@@ -78,9 +78,7 @@ end
 local function failure_text(result)
   local lines = { result.message }
   for _, line in ipairs(text.findings(result)) do
-    if line ~= result.message then
-      lines[#lines + 1] = line
-    end
+    lines[#lines + 1] = line
   end
   for _, frame in ipairs(result.trace) do
     lines[#lines + 1] = "in " .. frame

@@ -142,6 +142,19 @@ function M.value(v)
   return #parts == 0 and "(none)" or table.concat(parts, ", ")
 end
 
+--- A plain value as a comparison shows it: text in quotes, tables as JSON, `nothing` for none.
+function M.quoted(v)
+  v = opt(v)
+  if v == nil then
+    return "nothing"
+  elseif type(v) == "string" then
+    return '"' .. v .. '"'
+  elseif type(v) == "table" then
+    return json.encode(v)
+  end
+  return tostring(v)
+end
+
 local function missing_from(a, b)
   local seen, out = {}, {}
   for _, item in ipairs(b) do
@@ -173,11 +186,9 @@ function M.expectation(e)
       return lines
     end
   end
-  local required = M.value(expected)
-  if op and op ~= "==" and op ~= "same_list" and op ~= "same_set" then
-    required = op .. " " .. required
-  end
-  return { ("%s: got %s, required %s"):format(what, M.value(actual), required) }
+  return {
+    ("%s: got %s, required %s %s"):format(what, M.quoted(actual), op or "==", M.quoted(expected)),
+  }
 end
 
 --- A measure in words: `busbw=327.2 GB/s limit=">= 250"`.
@@ -213,17 +224,20 @@ function M.diff_lines(details)
   return lines
 end
 
---- The sentences of a result below its message: differing rows, else false expectations.
+local function says_both_sides(message, e)
+  return (message or ""):find(tostring(opt(e.what)) .. ": got ", 1, true) == 1
+end
+
+--- The sentences of a result below its message: differing rows, else the false expectations, but
+--- not a single one that is the message.
 function M.findings(result)
   local lines = M.diff_lines(result.details)
   if #lines > 0 then
     return lines
   end
   for _, e in ipairs(result.expectations or {}) do
-    if e.ok == false then
-      for _, line in ipairs(M.expectation(e)) do
-        lines[#lines + 1] = line
-      end
+    if e.ok == false and (e.op == "same_set" or not says_both_sides(result.message, e)) then
+      table.move(M.expectation(e), 1, 2, #lines + 1, lines)
     end
   end
   return lines
