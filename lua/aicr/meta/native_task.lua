@@ -1,0 +1,52 @@
+---@meta aicr.native.task
+-- SPDX-License-Identifier: Apache-2.0
+
+--- What `lua/aicr/ctx.lua` stands on; no check can require it.
+---@class aicr.native.task
+---@field STOP lightuserdata what is raised after an ending was recorded
+local task = {}
+
+--- Notes an item of the record. False when it did not fit and was counted.
+---@param kind "expectations"|"evidence"|"measures"|"series"|"steps"|"attachments"|"log"|"resources"
+---@param value any what JSON lacks becomes text
+---@return boolean
+function task.record(kind, value) end
+
+--- Notes how the check ends, with the place in the user's code. It stands whatever follows.
+---@param ending table kind ("fail", "skip", "expectation"), code, reason, message, why, fix, details
+function task.ending(ending) end
+
+--- One key of the record's flat extra map.
+---@param key string
+---@param value string|number|boolean
+---@return boolean
+function task.extra(key, value) end
+
+---@param which "coverage"|"cleanup"
+---@param value table
+function task.set(which, value) end
+
+---@param text string what the check does now
+function task.progress(text) end
+
+--- There is clean-up to run after the check.
+function task.defer() end
+
+--- The deadline passed or the run was canceled.
+---@return boolean
+function task.stopping() end
+
+--- Milliseconds since the epoch at which the cluster's answers are true.
+---@return integer
+function task.now() end
+
+---@return integer milliseconds
+function task.monotonic() end
+
+---@return boolean
+function task.recording() end
+
+---@param ms integer yields
+function task.sleep(ms) end
+
+return task
