@@ -8,7 +8,10 @@
 #include "gke/topology.h"
 #include "gke/verifiers.h"
 
-/* What C owns while Lua may raise stands in a userdata, so that it is freed
+/* A function of several arguments begins with lua_settop(), so that a missing
+ * one is not mistaken for what the checks of the others leave on the stack.
+ *
+ * What C owns while Lua may raise stands in a userdata, so that it is freed
  * with it. */
 #define MAPPING_MT   "aicr.gke.mapping"
 #define NIC_INFO_MT  "aicr.gke.nic_info"
@@ -365,14 +368,19 @@ static struct gke_north_map *check_north_map(lua_State *L, int arg)
 static int displaced_interfaces(lua_State *L)
 {
   struct gke_nic nics[GKE_REQUIRED_NETWORKS];
-  struct gke_nic_info info = check_nic_info(L, 1, nics);
-  struct gke_north_map *map = check_north_map(L, 2);
-  struct gke_names gpu_networks = check_names(L, 3);
-  struct aicr_buf *b = aicr_new_buf(L, 4096);
+  struct gke_nic_info info;
+  struct gke_north_map *map;
+  struct gke_names gpu_networks;
+  struct aicr_buf *b;
   bool displaced[GKE_REQUIRED_NETWORKS];
   size_t entry[GKE_REQUIRED_NETWORKS];
   lua_Integer n = 0;
 
+  lua_settop(L, 3);
+  info = check_nic_info(L, 1, nics);
+  map = check_north_map(L, 2);
+  gpu_networks = check_names(L, 3);
+  b = aicr_new_buf(L, 4096);
   new_array(
       L, gke_displaced_interfaces(&info, map, &gpu_networks, displaced, entry));
   for (unsigned i = 0; i < GKE_REQUIRED_NETWORKS; i++) {
@@ -439,11 +447,13 @@ static void push_diff(lua_State *L, const struct gke_mapping *recorded,
 /* gke.verify_mapping(recorded, deployed); details.diff          [-0, +0, v] */
 static int verify_mapping(lua_State *L)
 {
-  struct gke_mapping *recorded = check_mapping(L, 1);
-  struct gke_mapping *deployed = check_mapping(L, 2);
+  struct gke_mapping *recorded, *deployed;
   struct aicr_error err;
   size_t position;
 
+  lua_settop(L, 2);
+  recorded = check_mapping(L, 1);
+  deployed = check_mapping(L, 2);
   if (gke_verify_mapping(recorded, deployed, &position, &err))
     return 0;
   push_diff(L, recorded, deployed);
@@ -453,11 +463,14 @@ static int verify_mapping(lua_State *L)
 /* gke.verify_networks_exist(deployed, usable, present)          [-0, +0, v] */
 static int verify_networks_exist(lua_State *L)
 {
-  struct gke_mapping *deployed = check_mapping(L, 1);
-  struct gke_names usable = check_names(L, 2);
-  struct gke_names present = check_names(L, 3);
+  struct gke_mapping *deployed;
+  struct gke_names usable, present;
   struct aicr_error err;
 
+  lua_settop(L, 3);
+  deployed = check_mapping(L, 1);
+  usable = check_names(L, 2);
+  present = check_names(L, 3);
   if (!gke_verify_networks_exist(deployed, &usable, &present, &err))
     return aicr_raise(L, &err);
   return 0;
