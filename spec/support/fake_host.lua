@@ -30,7 +30,8 @@ function M.command(fields)
   }
 end
 
---- A done event from a short form: `{result=}`, `{fail={…}}`, `{skip={…}}`, `{ending={…}, record={…}}`.
+--- A done event from a short form: `{result=}`, `{fail={…}}`, `{skip={…}}`, `{ending={…},
+--- record={…}}`.
 function M.done(id, script)
   local record = copy(script.record)
   local ending = script.ending
@@ -44,7 +45,8 @@ function M.done(id, script)
     ending = { how = "returned", result = script.result, result_type = type(script.result) }
   end
   return {
-    id = id, kind = "done", duration_ms = script.duration_ms or 400, started = START, ending = ending, record = record,
+    id = id, kind = "done", duration_ms = script.duration_ms or 400, started = START,
+      ending = ending, record = record,
   }
 end
 
@@ -129,7 +131,8 @@ function Host.load(state, what)
   if meta.load_error then
     return { ok = false, message = meta.load_error, file = what.path, line = meta.line }
   end
-  return { ok = true, kind = meta.checks and "suite" or "check", meta = json.decode(json.encode(meta)) }
+  return { ok = true, kind = meta.checks and "suite" or "check",
+    meta = json.decode(json.encode(meta)) }
 end
 
 function Host.start(state, task)
@@ -182,7 +185,8 @@ end
 function M.new(fields)
   local state = {
     disk = fields.disk or {}, embedded = fields.embedded or {}, endings = fields.endings or {},
-    events = fields.events or {}, unwritable = fields.unwritable or {}, last_first = fields.last_first,
+    events = fields.events or {}, unwritable = fields.unwritable or {},
+      last_first = fields.last_first,
     cluster = fields.cluster or { ok = true, context = "train-01", server_version = "v1.32.6" },
     clock = START, written = {}, started = {}, in_flight = {}, canceled = {}, most = 0,
   }

@@ -3,13 +3,15 @@
 --- engine's own. A check's `fixes` come first.
 local M = {}
 
-local VIEW <const> = "grant the permission that the check needs, or run with credentials that have it: "
-  .. "kubectl auth can-i --list"
-local AGAIN <const> = "run the check again; if it repeats, look at the API server: kubectl get --raw /readyz?verbose"
+local VIEW <const> = "grant the permission that the check needs, or run with credentials that have "
+  .. "it: kubectl auth can-i --list"
+local AGAIN <const> = "run the check again; if it repeats, look at the API server: "
+  .. "kubectl get --raw /readyz?verbose"
 
 local FIX <const> = {
   ["no-cluster"] = "name a cluster or a recording of one: --recording DIR",
-  ["not-recorded"] = "record the cluster again with this check in the run, or add the answer to the recording",
+  ["not-recorded"] = "record the cluster again with this check in the run, or add the answer to "
+    .. "the recording",
   ["undeclared-permission"] = "add the line that the message names to the check's needs",
   ["not-available"] = "remove the check from the recipe, or use a release that has it",
   forbidden = VIEW,
@@ -27,7 +29,7 @@ local FIX <const> = {
   budget = "look for a loop in the check that does not end",
   script = "correct the check at the place named",
   interrupted = "run again",
-  ["invalid-constraint"] = "correct the constraint in the recipe: OP NUMBER, for example \">= 250\"",
+  ["invalid-constraint"] = 'correct the constraint in the recipe: OP NUMBER, such as ">= 250"',
 }
 
 --- The general fix for a reason, or nil.

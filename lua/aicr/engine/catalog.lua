@@ -207,7 +207,8 @@ function Catalog:named(name)
 end
 
 function Catalog:unknown_name(name, where)
-  local problem = { what = ('%sno check named "%s"%s'):format(where, name, message.suggestion(name, self:names())) }
+  local near = message.suggestion(name, self:names())
+  local problem = { what = ('%sno check named "%s"%s'):format(where, name, near) }
   if self.host.list_dir(name) then
     problem.why = "a folder of that name is here"
     problem.fix = ("aicr-run %s/"):format(name)

@@ -29,7 +29,7 @@ local function check_form(phase, names, file, problems)
     if well_formed(name) then
       good[#good + 1] = name
     else
-      problems:add('%s: validation.%s.checks[%d]: expected the name of a check ([a-z0-9-]+), found "%s"',
+      problems:add('%s: validation.%s.checks[%d]: expected a check\'s name ([a-z0-9-]+), found "%s"',
         file, phase, i - 1, text.value(name))
     end
   end
@@ -43,16 +43,19 @@ local function not_available(name, phase, file, known)
     meta = { name = name, phase = phase },
     preset = {
       outcome = "error", code = "NOT_FOUND", reason = "not-available",
-      message = ("the recipe declares %s, which is not a built-in check%s"):format(name, message.suggestion(name, known)),
+      message = ("the recipe declares %s, which is not a built-in check%s"):format(name,
+        message.suggestion(name, known)),
     },
   }
 end
 
 local function report(problem, file, problems)
   if problem.kind == "duplicate" then
-    problems:add('%s: validation.%s.checks: "%s" stands there twice', file, problem.phase, problem.name)
+    problems:add('%s: validation.%s.checks: "%s" stands there twice', file, problem.phase,
+      problem.name)
   elseif problem.kind == "cross-phase" then
-    problems:add('%s: validation.%s.checks: "%s" is a check of phase %s', file, problem.phase, problem.name, problem.other)
+    problems:add('%s: validation.%s.checks: "%s" is a check of phase %s', file, problem.phase,
+      problem.name, problem.other)
   end
 end
 

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
---- `--list` and `--explain`: what the selected checks are, without a cluster (cli-and-reports.md 6.6).
+--- `--list` and `--explain`: what the selected checks are (cli-and-reports.md 6.6).
 local text = require "aicr.report.text"
 local ordered = require "aicr.report.ordered"
 local time = require "aicr.time"
@@ -77,7 +77,8 @@ local function parameter_rows(item)
   for _, key in ipairs(sorted_keys(item.meta.params)) do
     local decl, given = item.meta.params[key], item.params[key]
     local value = given and (decl.secret and "***" or text.value(given.value)) or "(none)"
-    rows[#rows + 1] = { key, decl.type, value, given and given.from or "", text.printable(decl.help or "") }
+    rows[#rows + 1] = { key, decl.type, value, given and given.from or "",
+      text.printable(decl.help or "") }
   end
   return rows
 end

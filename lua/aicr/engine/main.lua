@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
---- The way of a run: resolve, select, plan; then the cluster, the checks, the reports, the exit code.
+--- The way of a run: resolve, select, plan; then cluster, checks, reports, exit code.
 local catalogs = require "aicr.engine.catalog"
 local declared = require "aicr.engine.declared"
 local describe = require "aicr.engine.describe"
@@ -93,7 +93,10 @@ local function prepare(given, host, problems)
   check_platform(options.platform, problems)
   job.reports = formats.parse(options, problems)
   apply_params(job, given, problems)
-  job.plan = plans.complete(select_checks.choose(job.items, options, function() return catalog:names() end, problems))
+  local function all_names()
+    return catalog:names()
+  end
+  job.plan = plans.complete(select_checks.choose(job.items, options, all_names, problems))
   job.waive = waivers(job.suites)
   return job
 end
@@ -116,7 +119,8 @@ local function notes(job)
     local wanted = select_checks.phases(job.options.phase, message.problems())
     local left = declared.left_out(recipe, wanted, job.items)
     if #left > 0 then
-      out[#out + 1] = ("the recipe also declares %s, which this selection leaves out"):format(table.concat(left, ", "))
+      out[#out + 1] = ("the recipe also declares %s, which this selection leaves out"):format(
+        table.concat(left, ", "))
     end
   end
   return out
@@ -147,9 +151,11 @@ local function look_at_target(job, cluster, context)
   if cluster.ok and #job.plan > 0 then
     found, signal = facts.read(job.host, context)
   end
-  local name = platform.requested(job.options.platform, job.recipe and job.recipe.recipe, job.suites)
+  local name = platform.requested(job.options.platform, job.recipe and job.recipe.recipe,
+    job.suites)
   job.target = {
-    context = cluster.context, server_version = cluster.server_version, recording = job.options.recording,
+    context = cluster.context, server_version = cluster.server_version,
+    recording = job.options.recording,
     platform = name or found.platform, gpu_nodes = found.gpu_nodes, gpus = found.gpus,
   }
   return signal
@@ -165,24 +171,26 @@ local function execute(job, given, cluster)
   context.platform = job.target.platform
   job.plan = plans.apply_platform(job.plan, job.target.platform, job.implicit)
   return runs.execute(job.plan, host, {
-    cluster = cluster, context = context, waive = job.waive, jobs = options.jobs, fail_fast = options.fail_fast,
-    strict = options.strict, signal = signal,
+    cluster = cluster, context = context, waive = job.waive, jobs = options.jobs,
+    fail_fast = options.fail_fast, strict = options.strict, signal = signal,
   })
 end
 
 --- Writes the reports, files first; the exit code says when one could not be written.
 local function write_reports(job, given, run)
   local options = job.options
-  local style = { terminal = given.terminal, quiet = options.quiet, verbose = (options.verbose or 0) > 0 }
+  local verbose = (options.verbose or 0) > 0
+  local style = { terminal = given.terminal, quiet = options.quiet, verbose = verbose }
   local function write(format, target, properties)
     local ok, why = job.host.write(target, formats.render(format, run, properties))
     if not ok then
       run.unwritten = true
       run.exit_code = result.exit_code(run.totals, run)
-      say(job.host, ("cannot write the report %s: %s"):format(target == "-" and "to stdout" or target, why))
+      local name = target == "-" and "to stdout" or target
+      say(job.host, ("cannot write the report %s: %s"):format(name, why or "no reason given"))
     end
   end
-  local plain = { terminal = { utf8 = true }, quiet = options.quiet, verbose = style.verbose }
+  local plain = { terminal = { utf8 = true }, quiet = options.quiet, verbose = verbose }
   for _, output in ipairs(job.reports.outputs) do
     run.json_report = run.json_report or (output.format == "json" and output.file or nil)
   end

@@ -67,7 +67,8 @@ end
 local function from_expectations(ending, wrong)
   local out = failed(ending)
   local first = wrong[1]
-  out.message = out.message or (first and text.expectation(first)[1]) or "an expectation does not hold"
+  out.message = out.message or (first and text.expectation(first)[1])
+    or "an expectation does not hold"
   if #wrong > 1 then
     out.message = ("%d expectations do not hold; first: %s"):format(#wrong, out.message)
   end
@@ -162,13 +163,12 @@ function ENDED.budget(ending)
 end
 
 function ENDED.deadline(ending, item)
-  local limit = item.timeout_ms and (" after %s"):format(text.duration(item.timeout_ms)) or ""
+  local limit = item.timeout_ms and " of " .. text.duration(item.timeout_ms) or ""
   return {
     outcome = "error",
     code = "TIMEOUT",
     reason = "timeout",
-    message = opt(ending.message) or ("the check did not end within its time limit%s"):format(
-      limit ~= "" and " of " .. text.duration(item.timeout_ms) or ""),
+    message = opt(ending.message) or "the check did not end within its time limit" .. limit,
   }
 end
 
@@ -195,13 +195,15 @@ function ENDED.returned(ending, _, record)
   if kind == "nil" then
     return returned_nothing(record)
   elseif kind ~= "string" then
-    return internal("script", ("run returned a %s; expected a string, the phrase that says what was verified")
-      :format(kind))
+    return internal("script",
+      ("run returned a %s; expected a string that says what was verified"):format(kind))
   end
   return { outcome = "pass", result = opt(ending.result) or "" }
 end
 
-local UNEXPECTED <const> = { error = true, script = true, memory = true, budget = true, deadline = true, canceled = true }
+local UNEXPECTED <const> = {
+  error = true, script = true, memory = true, budget = true, deadline = true, canceled = true,
+}
 
 local function note(out, fmt, ...)
   out.notes[#out.notes + 1] = fmt:format(...)
@@ -233,7 +235,8 @@ local function apply_cleanup(out, record)
   if not cleanup or cleanup.ok ~= false then
     return
   end
-  local message = ("clean-up could not be confirmed: %s"):format(opt(cleanup.message) or "no message")
+  local message = ("clean-up could not be confirmed: %s"):format(opt(cleanup.message)
+    or "no message")
   if out.outcome == "fail" or out.outcome == "error" then
     note(out, "%s", message)
     return
@@ -274,7 +277,8 @@ local function diff_phrase(out)
     end
   end
   if n > 0 and type(key) == "string" and type(left) == "string" then
-    return ("%d of %s %s from the %s"):format(n, text.count(#rows, key), n == 1 and "differs" or "differ", left)
+    local verb = n == 1 and "differs" or "differ"
+    return ("%d of %s %s from the %s"):format(n, text.count(#rows, key), verb, left)
   end
 end
 
@@ -311,7 +315,8 @@ end
 --- @param event table the host's done event: ending and record
 --- @param item table name, meta (fixes), timeout_ms
 --- @param options table|nil strict
---- @return table outcome, code, reason, result, message, why, fix, details, file, line, trace, notes
+--- @return table outcome, code, reason, result, message, why, fix, details, file, line, trace,
+---   notes
 function M.of(event, item, options)
   local record = opt(event.record) or {}
   local out = decide(event, item, record)

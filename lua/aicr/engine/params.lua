@@ -31,7 +31,7 @@ function PARSE.number(v)
   return n and n == n and n ~= math.huge and n ~= -math.huge and n or nil
 end
 
-local BOOLEAN <const> = { ["true"] = true, ["false"] = false, ["1"] = true, ["0"] = false, yes = true, no = false }
+local BOOLEAN <const> = { ["true"] = true, ["false"] = false, ["1"] = true, ["0"] = false }
 
 function PARSE.boolean(v)
   if type(v) == "boolean" then
@@ -94,7 +94,8 @@ end
 
 local EXAMPLE <const> = {
   duration = "a duration such as 90s or 5m", size = "a size such as 8M or 8G",
-  bandwidth = "a bandwidth such as 250GB/s", boolean = "true or false", list = "a list such as a,b,c",
+  bandwidth = "a bandwidth such as 250GB/s", boolean = "true or false",
+  list = "a list such as a,b,c",
   integer = "an integer", number = "a number", string = "text",
 }
 
@@ -108,7 +109,8 @@ local function in_range(decl, value, measure)
   if type(n) ~= "number" then
     return true
   end
-  return not (decl.min ~= nil and n < limit_of(decl, decl.min)) and not (decl.max ~= nil and n > limit_of(decl, decl.max))
+  return not (decl.min ~= nil and n < limit_of(decl, decl.min))
+    and not (decl.max ~= nil and n > limit_of(decl, decl.max))
 end
 
 local function range_text(decl)
@@ -197,15 +199,18 @@ local function assign(item, key, given, from, label, problems)
     if text and ms > 0 then
       item.timeout_ms = ms
     else
-      problems:add('%s: timeout of %s: expected %s, found "%s"', label, item.name, EXAMPLE.duration, shown(given))
+      problems:add('%s: timeout of %s: expected %s, found "%s"', label, item.name, EXAMPLE.duration,
+        shown(given))
     end
     return
   elseif not decl then
-    problems:add('%s: %s has no parameter "%s"%s', label, item.name, key, message.suggestion(key, keys_of { item }))
+    problems:add('%s: %s has no parameter "%s"%s', label, item.name, key,
+      message.suggestion(key, keys_of { item }))
     return
   elseif decl.secret and from == "command line" then
     problems:add {
-      what = ("%s: %s of %s is secret and is not taken from the command line"):format(label, key, item.name),
+      what = ("%s: %s of %s is secret and is not taken from the command line"):format(label, key,
+        item.name),
       why = "every user of this machine could read it in the process list",
       fix = ("put it in the environment: AICR_RUN_SET=%s.%s=…"):format(item.name, key),
     }
@@ -238,7 +243,8 @@ local function set_named(set, items, label, from, problems)
     end
   end
   if not found then
-    problems:add('%s: no check named "%s" in this run%s', label, set.check, message.suggestion(set.check, names))
+    problems:add('%s: no check named "%s" in this run%s', label, set.check,
+      message.suggestion(set.check, names))
   end
 end
 
@@ -253,7 +259,7 @@ local function set_all(set, items, label, from, problems)
   if found then
     return
   elseif set.key == "timeout" then
-    problems:add { what = ("%s: a time limit belongs to a check"):format(label), fix = "--set CHECK.timeout=5m" }
+    problems:add { what = label .. ": a time limit belongs to a check", fix = "--set CHECK.timeout=5m" }
   else
     problems:add('%s: no selected check has a parameter "%s"%s', label, set.key,
       message.suggestion(set.key, keys_of(items)))
@@ -309,7 +315,8 @@ local function from_recipe(item, key, decl, recipe)
   end
   item.preset = item.preset or {
     outcome = "fail", code = "INVALID_REQUEST", reason = "invalid-constraint",
-    message = ('the recipe\'s constraint %s has no usable threshold: "%s"'):format(decl.constraint, text),
+    message = ('constraint %s of the recipe has no usable threshold: "%s"'):format(
+      decl.constraint, text),
   }
 end
 
@@ -324,7 +331,8 @@ function M.defaults(items, recipe, problems)
       if decl.default ~= nil then
         local value, expected = M.convert(decl, decl.default)
         if value == nil then
-          problems:add("%s: default of parameter %s: %s, found %s", item.path, key, expected, shown(decl.default))
+          problems:add("%s: default of parameter %s: %s, found %s", item.path, key, expected,
+            shown(decl.default))
         else
           item.params[key] = { value = value, from = "default" }
         end

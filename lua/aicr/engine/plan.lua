@@ -19,7 +19,7 @@ function M.complete(items)
   return items
 end
 
---- Marks the checks that do not run on the platform as skipped. Those that nobody named are left out.
+--- Marks the checks that do not run on the platform as skipped; those nobody named are left out.
 --- @param items table
 --- @param name string|nil the platform; nil: unknown, and then nothing is skipped
 --- @param implicit boolean the checks were not named: all built-in ones

@@ -48,7 +48,8 @@ function M.requested(option, recipe, suites)
     return option, "option"
   end
   local criteria = recipe and recipe.criteria
-  local service = type(criteria) == "table" and criteria ~= json.null and M.canonical(criteria.service)
+  local service = type(criteria) == "table" and criteria ~= json.null
+    and M.canonical(criteria.service)
   if service then
     return service, "recipe"
   end

@@ -38,7 +38,7 @@ function M.load(path, host, problems)
   local ok, recipe, warnings = pcall(recipes.load, source, path)
   if not ok then
     local message = error_text(recipe)
-    problems:add { what = message:find(path, 1, true) and message or ("%s: %s"):format(path, message) }
+    problems:add { what = message:find(path, 1, true) and message or path .. ": " .. message }
     return nil
   end
   return {

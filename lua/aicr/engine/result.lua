@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
---- The result model: one table a check, the totals, and the exit code. Every report is drawn from it.
+--- The result model: one table a check, the totals, the exit code. Reports are drawn from it.
 local text = require "aicr.report.text"
 local time = require "aicr.time"
 
@@ -25,7 +25,8 @@ end
 local function finite(measure, evidence)
   local v = measure.value
   if math.type(v) == "float" and (v ~= v or v == math.huge or v == -math.huge) then
-    evidence[#evidence + 1] = ("measure %s is not a finite number: %s"):format(tostring(measure.name), tostring(v))
+    evidence[#evidence + 1] = ("measure %s is not a finite number: %s"):format(
+      tostring(measure.name), tostring(v))
   end
 end
 
@@ -37,7 +38,8 @@ function M.new(item, out, event)
   local record = event and opt(event.record) or {}
   local result = {
     name = item.name, phase = item.phase, tags = item.meta.tags or {},
-    file = out.file or item.path, line = out.line, origin = item.origin, path = item.path, explain = item.meta.name,
+    file = out.file or item.path, line = out.line, origin = item.origin, path = item.path,
+    explain = item.meta.name,
     outcome = out.outcome, code = out.code, reason = out.reason, result = out.result,
     message = out.message, why = out.why, fix = out.fix, details = out.details,
     notes = out.notes or {}, trace = out.trace or {},
@@ -55,7 +57,7 @@ function M.new(item, out, event)
   return result
 end
 
---- Applies a suite's waiver: a failure that is known, with a reason and a last day (inclusive, UTC).
+--- Applies a suite's waiver: a known failure, with a reason and a last day (inclusive, UTC).
 --- @param result table of M.new
 --- @param waiver table|nil {reason, expires = "YYYY-MM-DD"}
 --- @param now integer milliseconds since the epoch
@@ -66,7 +68,8 @@ function M.waive(result, waiver, now)
   if now < time.parse(waiver.expires .. "T00:00:00Z") + DAY_MS then
     result.waived = { reason = waiver.reason, expires = waiver.expires }
   else
-    result.notes[#result.notes + 1] = ("the waiver of this check expired on %s: %s"):format(waiver.expires, waiver.reason)
+    result.notes[#result.notes + 1] = ("the waiver of this check expired on %s: %s"):format(
+      waiver.expires, waiver.reason)
   end
 end
 
@@ -112,7 +115,8 @@ function M.run_id(now, random)
 end
 
 --- Everything a report needs to know about the run, around its results.
---- @param run table id, start, stop, seed, strict, signal, target, recipe, recording, notes, version, results
+--- @param run table id, start, stop, seed, strict, signal, target, recipe, recording, notes,
+---   version, results
 function M.model(run)
   run.totals = M.totals(run.results)
   run.exit_code = M.exit_code(run.totals, run)

@@ -37,7 +37,10 @@ function Run:withheld(item)
       message = ("not started: the run was interrupted by %s"):format(self.signal),
     }
   elseif self.stopped then
-    return { outcome = "skip", reason = "fail-fast", message = "not started: an earlier check failed or errored" }
+    return {
+      outcome = "skip", reason = "fail-fast",
+      message = "not started: an earlier check failed or errored",
+    }
   end
   for _, name in ipairs(item.meta.requires or {}) do
     local required = self.by_name[name]
@@ -172,7 +175,8 @@ end
 --- Runs all checks of a plan to their results.
 --- @param plan table list of planned checks (engine/plan.lua)
 --- @param host table the border
---- @param options table cluster, context, waive, jobs, fail_fast, strict, on_event, signal (one that came earlier)
+--- @param options table cluster, context, waive, jobs, fail_fast, strict, on_event, signal (one
+---   that came earlier)
 --- @return table results in plan order
 --- @return string|nil name of the signal that interrupted the run
 function M.execute(plan, host, options)

@@ -28,11 +28,13 @@ local function check_names(items, problems)
     end
     by_name[item.name] = by_name[item.name] or item
     if not item.name:find("^[a-z0-9-]+$") or #item.name > 63 then
-      problems:add('%s: "%s" is no name for a check: expected [a-z0-9-]+, at most 63 characters', item.path, item.name)
+      problems:add('%s: "%s" is no name for a check: expected [a-z0-9-]+, at most 63 characters',
+        item.path, item.name)
     end
     for _, name in ipairs(item.meta.platforms or {}) do
       if not platform.canonical(name) then
-        problems:add('%s: unknown platform "%s"%s', item.path, name, message.suggestion(name, platform.words()))
+        problems:add('%s: unknown platform "%s"%s', item.path, name,
+          message.suggestion(name, platform.words()))
       end
     end
   end
@@ -108,7 +110,9 @@ local function apply_skips(items, by_name, skip, all_names, problems)
   end
   for _, item in ipairs(items) do
     if skipped[item.name] then
-      item.preset = { outcome = "skip", reason = "skipped-by-user", message = "left out with --skip" }
+      item.preset = {
+        outcome = "skip", reason = "skipped-by-user", message = "left out with --skip",
+      }
     end
   end
 end
@@ -134,7 +138,8 @@ local function order(items, by_name, problems)
     for _, name in ipairs(item.meta.requires or {}) do
       local required = by_name[name]
       if required and phases.rank(required.phase) > phases.rank(item.phase) then
-        problems:add("%s (%s) requires %s, which runs later (%s)", item.name, item.phase, name, required.phase)
+        problems:add("%s (%s) requires %s, which runs later (%s)", item.name, item.phase, name,
+          required.phase)
       elseif required then
         visit(required)
       end

@@ -8,13 +8,16 @@ local M = {}
 
 --- Options that a suite may set, and their types. Paths are relative to the suite's file.
 local ALLOWED <const> = {
-  phase = "list", tags = "list", skip = "list", recipe = "path", platform = "string", namespace = "string",
+  phase = "list", tags = "list", skip = "list", recipe = "path", platform = "string",
+  namespace = "string",
   set = "list", jobs = "integer", fail_fast = "boolean", strict = "boolean", seed = "integer",
-  format = "string", output = "outputs", quiet = "boolean", verbose = "integer", log_level = "string",
+  format = "string", output = "outputs", quiet = "boolean", verbose = "integer",
+  log_level = "string",
 }
 
 local LATER <const> = {
-  context = true, snapshot = true, timeout = true, retry = true, keep = true, values = true, color = true,
+  context = true, snapshot = true, timeout = true, retry = true, keep = true, values = true,
+  color = true,
   node_selector = true, toleration = true, log_format = true, rerun = true,
 }
 
@@ -44,7 +47,9 @@ local function fits(kind, value)
   return type(value) == kind
 end
 
-local TYPE_NAME <const> = { list = "text or a list of texts", outputs = "text or a list of texts", path = "text" }
+local TYPE_NAME <const> = {
+  list = "text or a list of texts", outputs = "text or a list of texts", path = "text", string = "text",
+}
 
 local function names_of(...)
   local names = {}
@@ -80,7 +85,8 @@ local function check_option(suite, name, value, problems)
       message.suggestion(name, names_of(ALLOWED, LATER)))
   elseif not fits(ALLOWED[name], value) then
     local kind = ALLOWED[name]
-    problems:add("%s: options.%s: expected %s, found %s", suite.path, name, TYPE_NAME[kind] or kind, type(value))
+    problems:add("%s: options.%s: expected %s, found %s", suite.path, name, TYPE_NAME[kind] or kind,
+      type(value))
   elseif ALLOWED[name] == "outputs" then
     check_outputs(suite, value, problems)
   end
@@ -91,7 +97,8 @@ local function check_waivers(suite, problems)
     local waiver = suite.meta.waive[name]
     if type(waiver) ~= "table" or type(waiver.reason) ~= "string" or waiver.reason == "" then
       problems:add('%s: waive["%s"] needs a reason', suite.path, name)
-    elseif type(waiver.expires) ~= "string" or not waiver.expires:find("^%d%d%d%d%-%d%d%-%d%d$") then
+    elseif type(waiver.expires) ~= "string"
+      or not waiver.expires:find("^%d%d%d%d%-%d%d%-%d%d$") then
       problems:add('%s: waive["%s"].expires: expected a date such as "2026-06-30", found "%s"',
         suite.path, name, tostring(waiver.expires))
     end
@@ -115,7 +122,8 @@ function M.validate(suite, problems)
   local options, named = table_field(suite, "options", problems), suite.meta.platform
   table_field(suite, "waive", problems)
   if named and not platform.canonical(named) then
-    problems:add('%s: unknown platform "%s"%s', suite.path, named, message.suggestion(named, platform.words()))
+    problems:add('%s: unknown platform "%s"%s', suite.path, named,
+      message.suggestion(named, platform.words()))
   end
   for _, name in ipairs(names_of(options)) do
     check_option(suite, name, options[name], problems)
@@ -159,7 +167,8 @@ function M.merge(given, suites)
   end
   for _, suite in ipairs(suites) do
     for name, value in pairs(suite.meta.options or {}) do
-      if ALLOWED[name] and name ~= "set" and options[name] == nil and fits(ALLOWED[name], value) then
+      if ALLOWED[name] and name ~= "set" and options[name] == nil
+        and fits(ALLOWED[name], value) then
         options[name] = option_value(suite, name, value)
         origins[name] = "suite"
       end

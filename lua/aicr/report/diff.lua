@@ -52,7 +52,8 @@ local function mark(row, style)
 end
 
 local function side_by_side(row, columns, style)
-  return mark(row, style) .. text.pad(cell(row.k), columns.key) .. text.pad(cell(row.l), columns.left) .. cell(row.r)
+  return mark(row, style) .. text.pad(cell(row.k), columns.key)
+    .. text.pad(cell(row.l), columns.left) .. cell(row.r)
 end
 
 --- A row whose two sides stand under each other, for narrow terminals.
@@ -64,7 +65,8 @@ local function stacked(row, columns, style, diff, out)
     local head = side == 1 and mark(row, style) .. text.pad(cell(row.k), columns.key)
       or (" "):rep(INDENT + columns.key)
     for i, line in ipairs(text.wrap(value, style.width - start)) do
-      out[#out + 1] = (i == 1 and head .. text.pad(names[side], name_width) or (" "):rep(start)) .. line
+      out[#out + 1] = (i == 1 and head .. text.pad(names[side], name_width) or (" "):rep(start))
+        .. line
     end
   end
 end

@@ -13,7 +13,8 @@ local RENDER <const> = {
 local LATER <const> = { ctrf = true, tap = true, markdown = true, html = true, github = true }
 
 local ENDINGS <const> = {
-  { ".ctrf.json", "ctrf" }, { ".json", "json" }, { ".xml", "junit" }, { ".tap", "tap" }, { ".md", "markdown" },
+  { ".ctrf.json", "ctrf" }, { ".json", "json" }, { ".xml", "junit" }, { ".tap", "tap" },
+  { ".md", "markdown" },
   { ".html", "html" },
 }
 
@@ -44,9 +45,13 @@ end
 --- Checks the name of a format.
 local function accept(name, option, problems)
   if LATER[name] then
-    problems:add { what = ("%s: format %s is not available yet"):format(option, name), fix = "one of: " .. available() }
+    problems:add {
+      what = ("%s: format %s is not available yet"):format(option, name),
+      fix = "one of: " .. available(),
+    }
   elseif not RENDER[name] then
-    problems:add { what = ('%s: unknown format "%s"%s'):format(option, name, message.suggestion(name, all_names())) }
+    local near = message.suggestion(name, all_names())
+    problems:add('%s: unknown format "%s"%s', option, name, near)
   end
   return RENDER[name] and name
 end
@@ -62,8 +67,7 @@ end
 local function parse_output(text, problems)
   local format, file = text:match("^(%a[%w-]*):(.+)$")
   if format and not known(format) then
-    local nearest = by_ending(file) == nil
-    if nearest then
+    if not by_ending(file) then
       accept(format, "--output " .. text, problems)
       return
     end
@@ -75,7 +79,9 @@ local function parse_output(text, problems)
   if text == "" or file == "" then
     problems:add("--output: expected [FMT:]FILE")
   elseif file == "-" then
-    problems:add { what = option .. ": stdout is not a file", fix = "choose what stdout gets with --format" }
+    problems:add {
+      what = option .. ": stdout is not a file", fix = "choose what stdout gets with --format",
+    }
   elseif not format then
     problems:add {
       what = ("%s: the name does not say which format is meant"):format(option),

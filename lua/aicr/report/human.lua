@@ -73,7 +73,8 @@ local function header_parts(page, run)
     parts[#parts + 1] = page:show(target.platform)
   end
   if opt(target.gpu_nodes) then
-    parts[#parts + 1] = ("%s, %s"):format(text.count(target.gpu_nodes, "GPU node"), text.count(target.gpus, "GPU"))
+    parts[#parts + 1] = ("%s, %s"):format(text.count(target.gpu_nodes, "GPU node"),
+      text.count(target.gpus, "GPU"))
   end
   if run.recipe then
     parts[#parts + 1] = "recipe " .. page:show(run.recipe.name)
@@ -99,7 +100,8 @@ end
 
 local function phrase(result)
   if result.shown == "waived" then
-    return ("waived until %s: %s (failed: %s)"):format(result.waived.expires, result.waived.reason, result.result)
+    return ("waived until %s: %s (failed: %s)"):format(result.waived.expires, result.waived.reason,
+      result.result)
   elseif result.outcome == "skip" then
     return ("skipped: %s, %s"):format(result.reason, result.result)
   elseif result.outcome == "error" then
@@ -116,14 +118,19 @@ local function check_line(page, result, name_width)
   local head = name .. (" "):rep(math.max(gap, 1)) .. took .. "   "
   local indent = 2 + style.glyph_width + 1
   local first = table.concat(text.printable_lines(phrase(result)), " ")
-  page:hang("  " .. style.paint(shown, glyph) .. " " .. head, indent + text.width(head), style.plain(first))
+  page:hang("  " .. style.paint(shown, glyph) .. " " .. head, indent + text.width(head),
+    style.plain(first))
 end
 
 local function detail_head(page, result)
   local style = page.style
   local glyph = style.glyphs[result.shown]
-  local head = ("%s %s  %s  %s"):format(glyph, page:show(result.name), WORD[result.outcome], page:show(result.reason))
-  local place = result.file and page:show(result.line and ("%s:%d"):format(result.file, result.line) or result.file)
+  local head = ("%s %s  %s  %s"):format(glyph, page:show(result.name), WORD[result.outcome],
+    page:show(result.reason))
+  local place = result.file
+  if place then
+    place = page:show(result.line and ("%s:%d"):format(place, result.line) or place)
+  end
   local used = text.width(head)
   head = style.paint(result.shown, head)
   if not place then
@@ -157,7 +164,8 @@ local function evidence(page, run, result)
   page:blank()
   if #lines > EVIDENCE then
     local where = run.json_report and ("in %s"):format(run.json_report) or "with -f json"
-    page:add(("    %s %d more lines %s"):format(page.style.glyphs.more, #lines - EVIDENCE, page:show(where)))
+    page:add(("    %s %d more lines %s"):format(page.style.glyphs.more, #lines - EVIDENCE,
+      page:show(where)))
   end
   for i = math.max(1, #lines - EVIDENCE + 1), #lines do
     page:paragraph(4, lines[i], "dim")
@@ -301,7 +309,8 @@ end
 local function closing(page, run)
   local dot, totals = page.style.glyphs.dot, run.totals
   page:blank()
-  page:hang("", 0, M.counts(totals) .. dot .. text.duration(run.stop - run.start) .. dot .. ("seed %s"):format(run.seed))
+  local took = text.duration(run.stop - run.start)
+  page:hang("", 0, M.counts(totals) .. dot .. took .. dot .. ("seed %s"):format(run.seed))
   if totals.checks > 0 and totals.pass + totals.fail + totals.error == 0 and not run.strict then
     page:hang("", 0, "note: nothing was verified. Use --strict to make this a failure.")
   end

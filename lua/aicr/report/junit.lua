@@ -16,7 +16,8 @@ local function legal(s)
 end
 
 local ENTITY <const> = {
-  ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;", ["\n"] = "&#10;", ["\t"] = "&#9;",
+  ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;", ["\n"] = "&#10;",
+  ["\t"] = "&#9;",
   ["\r"] = "&#13;",
 }
 
@@ -70,7 +71,8 @@ local function system_out(result)
     lines[#lines + 1] = "note: " .. note
   end
   if #lines > 0 then
-    return "      <system-out>" .. body(capped(legal(table.concat(lines, "\n")))) .. "</system-out>\n"
+    return "      <system-out>" .. body(capped(legal(table.concat(lines, "\n"))))
+      .. "</system-out>\n"
   end
   return ""
 end
@@ -104,14 +106,17 @@ local function outcome_element(result)
   end
   local message = result.message
   if result.shown == "waived" then
-    message = ("waived until %s: %s (failed: %s)"):format(result.waived.expires, result.waived.reason, result.message)
+    message = ("waived until %s: %s (failed: %s)"):format(result.waived.expires,
+      result.waived.reason, result.message)
   end
-  return "      " .. element("skipped", { { "message", message } }) .. ">" .. body(message) .. "</skipped>\n"
+  return "      " .. element("skipped", { { "message", message } }) .. ">" .. body(message)
+    .. "</skipped>\n"
 end
 
 local function case(result, name)
   local head = "    " .. element("testcase", {
-    { "classname", result.phase }, { "name", name }, { "file", result.path }, { "time", seconds(result.duration_ms) },
+    { "classname", result.phase }, { "name", name }, { "file", result.path },
+    { "time", seconds(result.duration_ms) },
   })
   local inner = outcome_element(result) .. system_out(result)
   if inner == "" then
@@ -149,7 +154,8 @@ local function properties(run)
   end
   local out = { "    <properties>\n" }
   for _, pair in ipairs(list) do
-    out[#out + 1] = "      " .. element("property", { { "name", pair[1] }, { "value", pair[2] } }) .. "/>\n"
+    out[#out + 1] = "      " .. element("property", { { "name", pair[1] }, { "value", pair[2] } })
+      .. "/>\n"
   end
   out[#out + 1] = "    </properties>\n"
   return table.concat(out)

@@ -51,8 +51,8 @@ local function step(s)
 end
 
 local function expectation(e)
-  return object("what", opt(e.what), "op", opt(e.op), "expected", null(e.expected), "actual", null(e.actual),
-    "ok", e.ok == true, "code", opt(e.code), "reason", opt(e.reason))
+  return object("what", opt(e.what), "op", opt(e.op), "expected", null(e.expected),
+    "actual", null(e.actual), "ok", e.ok == true, "code", opt(e.code), "reason", opt(e.reason))
 end
 
 local function measure(m)
@@ -79,10 +79,12 @@ end
 
 local function check(r)
   return object(
-    "name", r.name, "phase", r.phase, "tags", map(r.tags, same), "file", r.file, "line", r.line, "origin", r.origin,
+    "name", r.name, "phase", r.phase, "tags", map(r.tags, same), "file", r.file, "line", r.line,
+    "origin", r.origin,
     "outcome", r.outcome, "code", r.code, "reason", r.reason, "result", r.result,
-    "message", r.message, "why", r.why, "fix", r.fix, "details", opt(r.details), "waived", waiver(r.waived),
-    "start", r.started and text.timestamp(r.started), "duration_ms", r.duration_ms, "attempts", r.attempts,
+    "message", r.message, "why", r.why, "fix", r.fix, "details", opt(r.details),
+    "waived", waiver(r.waived), "start", r.started and text.timestamp(r.started),
+    "duration_ms", r.duration_ms, "attempts", r.attempts,
     "params", parameters(r.params), "steps", map(r.steps, step),
     "expectations", map(r.expectations, expectation), "measures", map(r.measures, measure),
     "series", map(r.series, series), "evidence", map(r.evidence, same), "log", map(r.log, same),
@@ -99,8 +101,8 @@ function M.render(run)
   return ordered.encode(object(
     "schema", "aicr-run/report/1",
     "tool", object("name", "aicr-run", "version", run.version),
-    "run", object("id", run.id, "start", text.timestamp(run.start), "stop", text.timestamp(run.stop),
-      "duration_ms", run.stop - run.start, "exit_code", run.exit_code, "seed", run.seed,
+    "run", object("id", run.id, "start", text.timestamp(run.start),
+      "stop", text.timestamp(run.stop), "duration_ms", run.stop - run.start, "exit_code", run.exit_code, "seed", run.seed,
       "interrupted", run.signal ~= nil, "strict", run.strict == true),
     "target", object("context", null(target.context), "platform", null(target.platform),
       "server_version", null(target.server_version), "gpu_nodes", null(target.gpu_nodes),

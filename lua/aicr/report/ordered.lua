@@ -28,7 +28,9 @@ function M.array(t)
   return json.array(t)
 end
 
-local ESCAPES <const> = { ['"'] = '\\"', ["\\"] = "\\\\", ["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t" }
+local ESCAPES <const> = {
+  ['"'] = '\\"', ["\\"] = "\\\\", ["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t",
+}
 
 local function quote(s)
   s = native.utf8(s):gsub('[%c"\\]', function(c)

@@ -4,12 +4,12 @@ local M = {}
 
 local UNICODE <const> = {
   pass = "✓", fail = "✗", error = "!", skip = "○", waived = "~",
-  dot = " · ", range = "…", more = "…", differs = "≠", dash = " — ", [">="] = "≥", ["<="] = "≤",
+  dot = " · ", range = "…", more = "…", differs = "≠",
 }
 
 local ASCII <const> = {
   pass = "ok", fail = "FAIL", error = "ERR", skip = "skip", waived = "waiv",
-  dot = " | ", range = "...", more = "...", differs = "!=", dash = " - ", [">="] = ">=", ["<="] = "<=",
+  dot = " | ", range = "...", more = "...", differs = "!=",
 }
 
 local COLOUR <const> = {
@@ -17,7 +17,9 @@ local COLOUR <const> = {
 }
 
 --- Words that stand for characters that ASCII lacks, in text of this program.
-local PLAIN <const> = { ["→"] = "->", ["≥"] = ">=", ["≤"] = "<=", ["…"] = "...", ["·"] = "|", ["—"] = "-", ["≠"] = "!=" }
+local PLAIN <const> = {
+  ["→"] = "->", ["≥"] = ">=", ["≤"] = "<=", ["…"] = "...", ["·"] = "|", ["—"] = "-", ["≠"] = "!=",
+}
 
 --- A style for a terminal.
 --- @param terminal table utf8, color, width (nil: unlimited)

@@ -44,16 +44,19 @@ function M.timestamp(ms)
   return time.format(ms)
 end
 
---- Text from outside for a terminal: control characters, escapes and bad bytes shown.
+local BREAKS <const> = { ["\n"] = "\\n", ["\t"] = "\\t" }
+
+--- Text from outside for one line of a terminal: control characters, line ends, escapes and bad
+--- bytes shown.
 function M.printable(s)
-  return native.printable(tostring(s))
+  return (native.printable(tostring(s)):gsub("[\n\t]", BREAKS))
 end
 
 --- The same for text of several lines: line feeds stay, a tab is two spaces.
 function M.printable_lines(s)
   local out = {}
   for line in (tostring(s) .. "\n"):gmatch("([^\n]*)\n") do
-    out[#out + 1] = native.printable((line:gsub("\r$", ""):gsub("\t", "  ")))
+    out[#out + 1] = M.printable((line:gsub("\r$", ""):gsub("\t", "  ")))
   end
   return out
 end
@@ -117,7 +120,7 @@ local function keys_of(t)
   return keys
 end
 
---- A plain value in words: text as it is (`""` when empty), lists with commas, `(none)` for nothing.
+--- A plain value in words: text (`""` when empty), lists with commas, `(none)` for nothing.
 function M.value(v)
   v = opt(v)
   if v == nil then
@@ -168,6 +171,12 @@ local function missing_from(a, b)
   return out
 end
 
+local function add_side(lines, what, word, items)
+  if #items > 0 then
+    lines[#lines + 1] = ("%s: %s %s"):format(what, word, table.concat(items, ", "))
+  end
+end
+
 --- What a false expectation says, in lines: sets name what is missing and unexpected, the rest
 --- says both sides.
 --- @param e table {what, op, expected, actual} as the host records it
@@ -176,12 +185,8 @@ function M.expectation(e)
   local expected, actual = opt(e.expected), opt(e.actual)
   if op == "same_set" and type(expected) == "table" and type(actual) == "table" then
     local lines = {}
-    for word, side in pairs { missing = missing_from(expected, actual), unexpected = missing_from(actual, expected) } do
-      if #side > 0 then
-        lines[#lines + 1] = ("%s: %s %s"):format(what, word, table.concat(side, ", "))
-      end
-    end
-    table.sort(lines)
+    add_side(lines, what, "missing", missing_from(expected, actual))
+    add_side(lines, what, "unexpected", missing_from(actual, expected))
     if #lines > 0 then
       return lines
     end
@@ -218,7 +223,8 @@ function M.diff_lines(details)
   local lines = {}
   for _, row in ipairs(M.list(diff and diff.rows)) do
     if opt(row.l) ~= opt(row.r) then
-      lines[#lines + 1] = ("%s: expected %s, got %s"):format(M.value(row.k), M.value(row.l), M.value(row.r))
+      lines[#lines + 1] = ("%s: expected %s, got %s"):format(M.value(row.k), M.value(row.l),
+        M.value(row.r))
     end
   end
   return lines
