@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 std = "lua54"
 cache = true
 max_line_length = 120
