@@ -29,7 +29,7 @@ local function check_form(phase, names, file, problems)
     if well_formed(name) then
       good[#good + 1] = name
     else
-      problems:add('%s: validation.%s.checks[%d]: expected a check\'s name ([a-z0-9-]+), found "%s"',
+      problems:add('%s: validation.%s.checks[%d]: expected a name of [a-z0-9-]+, found "%s"',
         file, phase, i - 1, text.value(name))
     end
   end

@@ -267,18 +267,11 @@ end
 
 --- The phrase of a comparison that failed: how many rows of it differ.
 local function diff_phrase(out)
-  local diff = type(out.details) == "table" and opt(out.details.diff)
-  local rows = diff and list(diff.rows) or {}
-  local key, left = diff and opt(diff.key), diff and opt(diff.left)
-  local n = 0
-  for _, row in ipairs(rows) do
-    if opt(row.l) ~= opt(row.r) then
-      n = n + 1
-    end
-  end
-  if n > 0 and type(key) == "string" and type(left) == "string" then
+  local diff = text.diff_of(out.details)
+  local n = #text.diff_lines(out.details)
+  if n > 0 then
     local verb = n == 1 and "differs" or "differ"
-    return ("%d of %s %s from the %s"):format(n, text.count(#rows, key), verb, left)
+    return ("%d of %s %s from the %s"):format(n, text.count(#diff.rows, diff.key), verb, diff.left)
   end
 end
 

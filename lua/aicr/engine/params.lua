@@ -259,7 +259,9 @@ local function set_all(set, items, label, from, problems)
   if found then
     return
   elseif set.key == "timeout" then
-    problems:add { what = label .. ": a time limit belongs to a check", fix = "--set CHECK.timeout=5m" }
+    problems:add {
+      what = label .. ": a time limit belongs to a check", fix = "--set CHECK.timeout=5m",
+    }
   else
     problems:add('%s: no selected check has a parameter "%s"%s', label, set.key,
       message.suggestion(set.key, keys_of(items)))

@@ -48,7 +48,8 @@ local function fits(kind, value)
 end
 
 local TYPE_NAME <const> = {
-  list = "text or a list of texts", outputs = "text or a list of texts", path = "text", string = "text",
+  list = "text or a list of texts", outputs = "text or a list of texts", path = "text",
+  string = "text",
 }
 
 local function names_of(...)

@@ -4,8 +4,6 @@ local text = require "aicr.report.text"
 
 local M = {}
 
-local opt = text.opt
-
 local INDENT <const> = 6
 local COLUMN <const> = 20
 
@@ -13,9 +11,7 @@ local function cell(value)
   return text.printable(text.value(value))
 end
 
-local function differs(row)
-  return opt(row.l) ~= opt(row.r)
-end
+local differs = text.differs
 
 --- Which rows stand in full: those that differ and the one before each group of them.
 local function shown_rows(rows)
@@ -97,14 +93,11 @@ local function draw_rows(rows, shown, out, style, draw)
   end
 end
 
---- The lines of a comparison, none when it has no rows.
---- @param diff table {key, left, right, rows = {{k, l, r}}}
+--- The lines of a comparison.
+--- @param diff table of text.diff_of
 --- @param style table report.style
 function M.lines(diff, style)
-  local rows, out = text.list(diff.rows), {}
-  if #rows == 0 then
-    return out
-  end
+  local rows, out = diff.rows, {}
   local shown = shown_rows(rows)
   local key, left, right = widths(rows, shown, diff)
   local columns = { key = key, left = left }

@@ -173,7 +173,7 @@ local function evidence(page, run, result)
 end
 
 local function findings(page, result)
-  local compared = type(result.details) == "table" and opt(result.details.diff)
+  local compared = text.diff_of(result.details)
   local lines = {}
   if compared then
     for _, line in ipairs(diff.lines(compared, page.style)) do

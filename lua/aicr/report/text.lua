@@ -216,13 +216,40 @@ function M.limit(limit)
   return tostring(limit)
 end
 
+local function is_row(row)
+  return type(row) == "table" and opt(row.k) ~= nil
+end
+
+--- The comparison in a result's details, `{key, left, right, rows = {{k, l, r}}}`; nil when there
+--- is none or it has another shape, since a check may put anything into its details.
+function M.diff_of(details)
+  local diff = type(details) == "table" and opt(details.diff)
+  if type(diff) ~= "table" or type(diff.rows) ~= "table" or #diff.rows == 0 then
+    return nil
+  end
+  for _, key in ipairs { "key", "left", "right" } do
+    if type(diff[key]) ~= "string" then
+      return nil
+    end
+  end
+  for _, row in ipairs(diff.rows) do
+    if not is_row(row) then
+      return nil
+    end
+  end
+  return diff
+end
+
+--- True when the two sides of a row are not the same.
+function M.differs(row)
+  return opt(row.l) ~= opt(row.r)
+end
+
 --- The rows of `details.diff` that differ, as `k: expected L, got R`.
---- @param details table|nil
 function M.diff_lines(details)
-  local diff = details and opt(details.diff)
-  local lines = {}
-  for _, row in ipairs(M.list(diff and diff.rows)) do
-    if opt(row.l) ~= opt(row.r) then
+  local diff, lines = M.diff_of(details), {}
+  for _, row in ipairs(diff and diff.rows or {}) do
+    if M.differs(row) then
       lines[#lines + 1] = ("%s: expected %s, got %s"):format(M.value(row.k), M.value(row.l),
         M.value(row.r))
     end

@@ -1,0 +1,219 @@
+-- SPDX-License-Identifier: Apache-2.0
+require "aicr_native"
+local json = require "aicr.json"
+local outcome = require "aicr.engine.outcome"
+
+local ITEM <const> = {
+  name = "x", timeout_ms = 120000,
+  meta = { fixes = { ["too-few"] = "add some", ["mapping-mismatch"] = "apply it again" } },
+}
+
+local FAIL <const> = {
+  kind = "fail", code = "NOT_FOUND", reason = "too-few", message = "7 of 8", at = { file = "c.lua", line = 31 },
+}
+local SKIP <const> = { kind = "skip", reason = "not-declared", message = "not in the recipe" }
+local FALSE <const> = { what = "gpus", op = "==", expected = 8, actual = 7, ok = false }
+local TRUE <const> = { what = "gpus", op = "==", expected = 8, actual = 8, ok = true }
+local EXPECTATION <const> = {
+  kind = "expectation", code = "CONFLICT", reason = "expectation", message = "gpus: got 7, required == 8",
+}
+
+local function returned(result)
+  return { how = "returned", result = result, result_type = type(result) }
+end
+
+local function raised(err)
+  return { how = "error", error = err, at = { file = "c.lua", line = 9 } }
+end
+
+local function of(ending, record, options)
+  return outcome.of({ kind = "done", ending = ending, record = record or {} }, ITEM, options)
+end
+
+-- what happened, ending, record, expected {outcome, code, reason}
+local ROWS <const> = {
+  { "a phrase, no expectation", returned "8 bound", {}, { "pass" } },
+  { "a phrase, true expectations", returned "8 bound", { expectations = { TRUE } }, { "pass" } },
+  { "nothing, a true expectation", returned(nil), { expectations = { TRUE } }, { "pass" } },
+  { "nothing, no expectation", returned(nil), {}, { "error", "INTERNAL", "script" } },
+  { "a number", { how = "returned", result_type = "number" }, {}, { "error", "INTERNAL", "script" } },
+  { "a boolean, though an expectation holds", { how = "returned", result_type = "boolean" },
+    { expectations = { TRUE } }, { "error", "INTERNAL", "script" } },
+  { "a false expectation", returned "fine", { endings = { EXPECTATION }, expectations = { FALSE } },
+    { "fail", "CONFLICT", "expectation" } },
+  { "a false expectation with options", returned "fine",
+    { endings = { { kind = "expectation", code = "TIMEOUT", reason = "slow", message = "slow" } },
+      expectations = { FALSE } }, { "fail", "TIMEOUT", "slow" } },
+  { "a false expectation that no ending names", returned "fine", { expectations = { FALSE } },
+    { "fail", "CONFLICT", "expectation" } },
+  { "a measure below its limit", returned "fine",
+    { measures = { { name = "bw", value = 1, unit = "GB/s", limit = ">= 2", ok = false } } },
+    { "fail", "CONFLICT", "expectation" } },
+  { "ctx:fail", { how = "ended" }, { endings = { FAIL } }, { "fail", "NOT_FOUND", "too-few" } },
+  { "ctx:fail that was caught, and a phrase", returned "fine", { endings = { FAIL } },
+    { "fail", "NOT_FOUND", "too-few" } },
+  { "ctx:fail, then a Lua error", { how = "script", message = "boom" }, { endings = { FAIL } },
+    { "fail", "NOT_FOUND", "too-few" } },
+  { "ctx:fail, then an error object", raised { code = "INTERNAL", reason = "malformed", message = "m" },
+    { endings = { FAIL } }, { "fail", "NOT_FOUND", "too-few" } },
+  { "ctx:fail, then the deadline", { how = "deadline" }, { endings = { FAIL } }, { "fail", "NOT_FOUND", "too-few" } },
+  { "ctx:fail, then a signal", { how = "canceled", reason = "SIGINT" }, { endings = { FAIL } },
+    { "fail", "NOT_FOUND", "too-few" } },
+  { "a false expectation, then memory", { how = "memory" }, { endings = { EXPECTATION }, expectations = { FALSE } },
+    { "fail", "CONFLICT", "expectation" } },
+  { "a skip that was caught, then a fail", { how = "ended" }, { endings = { SKIP, FAIL } },
+    { "fail", "NOT_FOUND", "too-few" } },
+  { "ctx:skip", { how = "ended" }, { endings = { SKIP } }, { "skip", nil, "not-declared" } },
+  { "ctx:skip that was caught, and a phrase", returned "fine", { endings = { SKIP } }, { "skip", nil, "not-declared" } },
+  { "ctx:skip that was caught, then a Lua error", { how = "script", message = "boom" }, { endings = { SKIP } },
+    { "error", "INTERNAL", "script" } },
+  { "ctx:skip that was caught, then the deadline", { how = "deadline" }, { endings = { SKIP } },
+    { "error", "TIMEOUT", "timeout" } },
+  { "an eventually that was never true", { how = "ended" },
+    { endings = { { kind = "fail", code = "TIMEOUT", reason = "never-true", message = "last seen: 1 of 2" } } },
+    { "fail", "TIMEOUT", "never-true" } },
+  { "an error object with verdict", raised { code = "INVALID_REQUEST", reason = "mapping-mismatch", message = "m",
+    verdict = true }, {}, { "fail", "INVALID_REQUEST", "mapping-mismatch" } },
+  { "an error object without verdict", raised { code = "UNAUTHORIZED", reason = "forbidden", message = "m",
+    verdict = false }, {}, { "error", "UNAUTHORIZED", "forbidden" } },
+  { "an error object whose verdict is null", raised { code = "INTERNAL", reason = "not-recorded", message = "m",
+    verdict = json.null }, {}, { "error", "INTERNAL", "not-recorded" } },
+  { "the deadline", { how = "deadline" }, {}, { "error", "TIMEOUT", "timeout" } },
+  { "the deadline, though expectations hold", { how = "deadline" }, { expectations = { TRUE } },
+    { "error", "TIMEOUT", "timeout" } },
+  { "a signal", { how = "canceled", reason = "SIGTERM" }, {}, { "error", "CANCELED", "interrupted" } },
+  { "a Lua error", { how = "script", message = "boom", file = "c.lua", line = 3 }, {},
+    { "error", "INTERNAL", "script" } },
+  { "memory", { how = "memory" }, {}, { "error", "INTERNAL", "memory" } },
+  { "instructions", { how = "budget" }, {}, { "error", "INTERNAL", "budget" } },
+  { "a pass whose clean-up failed", returned "fine", { cleanup = { ok = false, message = "pod stays" } },
+    { "error", "INTERNAL", "cleanup" } },
+  { "a skip whose clean-up failed", { how = "ended" }, { endings = { SKIP }, cleanup = { ok = false } },
+    { "error", "INTERNAL", "cleanup" } },
+  { "a fail whose clean-up failed", { how = "ended" }, { endings = { FAIL }, cleanup = { ok = false } },
+    { "fail", "NOT_FOUND", "too-few" } },
+  { "an error whose clean-up failed", { how = "deadline" }, { cleanup = { ok = false } },
+    { "error", "TIMEOUT", "timeout" } },
+  { "a clean-up that worked", returned "fine", { cleanup = { ok = true } }, { "pass" } },
+  { "an ending of no known kind", { how = "nonsense" }, {}, { "error", "INTERNAL", "script" } },
+  { "no ending at all", json.null, json.null, { "error", "INTERNAL", "script" } },
+}
+
+describe("the outcome of a check", function()
+  for _, row in ipairs(ROWS) do
+    it("is " .. row[4][1] .. " for " .. row[1], function()
+      local out = of(row[2], row[3])
+      assert.equal(row[4][1], out.outcome)
+      assert.equal(row[4][2], out.code)
+      assert.equal(row[4][3], out.reason)
+      assert.is_string(out.outcome == "pass" and out.result or out.message)
+      assert.is_string(out.result)
+    end)
+  end
+
+  it("keeps the phrase that the check returned", function()
+    assert.equal("8 bound", of(returned "8 bound").result)
+    assert.equal("2 expectations hold", of(returned(nil), { expectations = { TRUE, TRUE } }).result)
+  end)
+
+  it("names place, message and fix of a fail", function()
+    local out = of({ how = "ended" }, { endings = { FAIL } })
+    assert.same({ "c.lua", 31, "7 of 8", "add some" }, { out.file, out.line, out.message, out.fix })
+  end)
+
+  it("prefers the fix that the fail gives", function()
+    local own = { kind = "fail", code = "CONFLICT", reason = "too-few", message = "m", fix = "mine", why = "because" }
+    local out = of({ how = "ended" }, { endings = { own } })
+    assert.same({ "mine", "because" }, { out.fix, out.why })
+  end)
+
+  it("has a next step for the client's and the host's own reasons", function()
+    for _, reason in ipairs { "forbidden", "not-recorded", "undeclared-permission", "api-not-served" } do
+      assert.is_string(of(raised { code = "INTERNAL", reason = reason, message = "m" }).fix, reason)
+    end
+    assert.truthy(of({ how = "deadline" }).fix:find("--set x.timeout=", 1, true))
+    assert.truthy(of({ how = "deadline" }).message:find("2m 00s", 1, true))
+  end)
+
+  it("puts the cause behind the message, once", function()
+    local function message(cause)
+      return of(raised { code = "INTERNAL", reason = "r", message = "cannot list nodes", cause = cause }).message
+    end
+    assert.equal("cannot list nodes: timed out", message { message = "timed out" })
+    assert.equal("cannot list nodes: timed out", message "timed out")
+    assert.equal("cannot list nodes", message { message = "list nodes" })
+    assert.equal("cannot list nodes", message(json.null))
+  end)
+
+  it("shows the user's file and line of a Lua error first, once", function()
+    local out = of { how = "script", message = "boom", file = "c.lua", line = 3, trace = { "run (c.lua:3)" } }
+    assert.same({ "c.lua:3: boom", "c.lua", 3, { "run (c.lua:3)" } }, { out.message, out.file, out.line, out.trace })
+    assert.equal("c.lua:3: boom", of { how = "script", message = "c.lua:3: boom", file = "c.lua", line = 3 }.message)
+  end)
+
+  it("counts several false expectations and tells the first", function()
+    local out = of(returned "x", { endings = { EXPECTATION, EXPECTATION }, expectations = { FALSE, TRUE, FALSE } })
+    assert.equal("2 expectations do not hold; first: gpus: got 7, required == 8", out.message)
+  end)
+
+  it("notes what came after a recorded fail, and an unconfirmed clean-up", function()
+    local out = of({ how = "script", message = "boom" },
+      { endings = { FAIL }, cleanup = { ok = false, message = "pod stays" } })
+    assert.same({ "afterwards: boom", "clean-up could not be confirmed: pod stays" }, out.notes)
+  end)
+
+  it("says what the clean-up took away", function()
+    local out = of(returned "fine", { cleanup = { ok = false, message = "pod stays" } })
+    assert.equal("clean-up could not be confirmed: pod stays", out.message)
+    assert.same({ "before clean-up: pass, fine" }, out.notes)
+  end)
+
+  it("says when the record was full", function()
+    assert.same({ "3 more of evidence were not kept: the record is full" },
+      of(returned "x", { dropped = { evidence = 3, log = 0 } }).notes)
+  end)
+
+  describe("with coverage", function()
+    local PART <const> = { coverage = { verified = 1, total = 2 } }
+
+    it("puts the share into the phrase, unless it says so", function()
+      assert.equal("fine, 1 of 2 verified", of(returned "fine", PART).result)
+      assert.equal("1 of 2 nodes verified", of(returned "1 of 2 nodes verified", PART).result)
+      assert.equal("fine", of(returned "fine", { coverage = { verified = 2, total = 2 } }).result)
+    end)
+
+    it("fails a strict pass below its total", function()
+      local out = of(returned "fine", PART, { strict = true })
+      assert.same({ "fail", "CONFLICT", "coverage" }, { out.outcome, out.code, out.reason })
+      assert.equal("only 1 of 2 verified: fine", out.message)
+      assert.equal("pass", of(returned "fine", { coverage = { verified = 2, total = 2 } }, { strict = true }).outcome)
+    end)
+
+    it("leaves a skip a skip", function()
+      local record = { endings = { SKIP }, coverage = { verified = 0, total = 2 } }
+      assert.equal("skip", of({ how = "ended" }, record, { strict = true }).outcome)
+    end)
+  end)
+
+  describe("with a comparison", function()
+    local function phrase(diff)
+      return of(raised { code = "INVALID_REQUEST", reason = "mapping-mismatch", message = "m", verdict = true,
+        details = { diff = diff } }).result
+    end
+
+    it("counts the rows that differ", function()
+      local rows = { { k = "1", l = "a", r = "a" }, { k = "2", l = "b", r = json.null }, { k = "3", l = "c", r = "d" } }
+      assert.equal("2 of 3 positions differ from the recipe",
+        phrase { key = "position", left = "recipe", right = "deployed", rows = rows })
+      assert.equal("1 of 1 position differs from the recipe",
+        phrase { key = "position", left = "recipe", right = "deployed", rows = { rows[2] } })
+    end)
+
+    it("takes the message where the comparison has another shape", function()
+      for _, diff in ipairs { "x", 7, { rows = "x" }, { key = 1, left = "a", right = "b", rows = { { k = "1" } } },
+        { key = "k", left = "a", right = "b", rows = { "x" } }, json.null, {} } do
+        assert.equal("m", phrase(diff))
+      end
+    end)
+  end)
+end)
