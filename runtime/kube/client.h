@@ -17,10 +17,10 @@ struct kube_call_spec {
   enum kube_verb verb;
   const char *resource; /* as the check wrote it */
   const char *ns, *name, *subresource, *label, *field; /* or NULL */
-  unsigned page_size;   /* 0: 500 */
-  int64_t deadline_ms;  /* monotonic, 0: none */
-  const struct kube_permissions *permissions; /* NULL: all allowed */
-  const char *run_namespace;                  /* what "in run" means */
+  unsigned page_size;                                  /* 0: 500 */
+  int64_t deadline_ms;                                 /* monotonic, 0: none */
+  const struct kube_permissions *permissions;          /* NULL: all allowed */
+  const char *run_namespace;                           /* what "in run" means */
 };
 
 /* Takes over the backend. */
@@ -40,7 +40,7 @@ struct kube_call *kube_client_start(struct kube_client *c,
 struct kube_call *kube_client_poll(struct kube_client *c, int timeout_ms,
                                    void **owner);
 
-/* How many calls are not finished. */
+/* How many calls poll has still to bring: in flight, or failed at once. */
 size_t kube_client_pending(const struct kube_client *c);
 
 enum kube_call_state {

@@ -34,7 +34,7 @@ struct kube_failure {
   enum kube_transport transport;
   char status_reason[64]; /* the Status's reason as sent, "" when none */
   char verb[16];
-  char resource[256];     /* "networks.networking.gke.io" */
+  char resource[256]; /* "networks.networking.gke.io" */
   char ns[64], name[256];
   unsigned attempts;
   enum kube_served served;

@@ -24,12 +24,12 @@ bool kube_resource_name(const char *text, size_t len, struct kube_resource *out,
 
 /* The built-in kinds (core, apps, batch, rbac, storage, … and the custom ones
  * that our checks read): looked up by plural, singular or short name in a
- * group, or by group and kind. NULL when unknown. */
+ * group (NULL: any, core first, a plural before other names), or by group and
+ * kind (an entry of another version is better than none). NULL: unknown. */
 const struct kube_resource *kube_builtin_by_name(const char *group,
                                                  const char *name);
-const struct kube_resource *kube_builtin_by_kind(const char *group,
-                                                 const char *version,
-                                                 const char *kind);
+const struct kube_resource *
+kube_builtin_by_kind(const char *group, const char *version, const char *kind);
 
 /* Appends the request path /api/v1/… or /apis/G/V/…. Refuses what must never
  * be sent: an empty segment, ".", "..", '/', '%', control characters, a

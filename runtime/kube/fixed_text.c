@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kube/fixed_text.h"
+
+#include <string.h>
+
+bool kube_set_text(char *out, size_t size, const char *text)
+{
+  size_t len = text == NULL ? 0 : strlen(text), n = len;
+  if (n >= size) {
+    n = size - 1;
+    while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80) {
+      n--;
+    }
+  }
+  if (n > 0) {
+    memcpy(out, text, n);
+  }
+  out[n] = '\0';
+  return n == len;
+}
+
+bool kube_has_word(const char *words, const char *word)
+{
+  size_t len = strlen(word);
+  const char *p = words;
+  while (*p != '\0') {
+    size_t n = strcspn(p, " ");
+    if (n == len && memcmp(p, word, len) == 0) {
+      return true;
+    }
+    p += n + strspn(p + n, " ");
+  }
+  return false;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef AICR_KUBE_FIXED_TEXT_H
+#define AICR_KUBE_FIXED_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Copies as much of a text as fits, cut between UTF-8 characters, and a NUL.
+ * NULL is "". False when it was cut. */
+bool kube_set_text(char *out, size_t size, const char *text);
+
+/* Is `word` one of the words of a text that has single spaces between them? */
+bool kube_has_word(const char *words, const char *word);
+
+#endif

@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kube/recording_answer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/json_writer.h"
+#include "core/number.h"
+#include "core/text.h"
+#include "kube/json_tree.h"
+#include "kube/selector.h"
+
+#define JSON     "application/json"
+#define BODY_MAX (1u << 30)
+
+static void no_memory(struct kube_answer *a)
+{
+  aicr_buf_free(&a->body);
+  a->http = 0;
+  aicr_fail(&a->error, AICR_INTERNAL, "memory",
+            "no memory for an answer of the recording");
+}
+
+static void set_head(struct kube_answer *a, int http, const char *type)
+{
+  a->http = http;
+  snprintf(a->content_type, sizeof a->content_type, "%s", type);
+  aicr_buf_init(&a->body, BODY_MAX);
+}
+
+static void give_body(struct kube_answer *a, int http, const char *type,
+                      const char *body, size_t len)
+{
+  set_head(a, http, type);
+  aicr_buf_add(&a->body, body, len);
+  if (a->body.failed) {
+    no_memory(a);
+  }
+}
+
+/* The Status that a server answers with. `name` NULL: no details. */
+static void give_status(struct kube_answer *a, int http, const char *reason,
+                        const char *message, const struct kube_resource *r,
+                        const char *name)
+{
+  struct aicr_buf *b = &a->body;
+  set_head(a, http, JSON);
+  aicr_buf_adds(b, "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},"
+                   "\"status\":\"Failure\",\"message\":");
+  aicr_json_write_string(b, message, strlen(message));
+  aicr_buf_addf(b, ",\"reason\":\"%s\"", reason);
+  if (name != NULL) {
+    aicr_buf_adds(b, ",\"details\":{\"name\":");
+    aicr_json_write_string(b, name, strlen(name));
+    if (r->group[0] != '\0') {
+      aicr_buf_addf(b, ",\"group\":\"%s\"", r->group);
+    }
+    aicr_buf_addf(b, ",\"kind\":\"%s\"}", r->plural);
+  }
+  aicr_buf_addf(b, ",\"code\":%d}", http);
+  if (b->failed) {
+    no_memory(a);
+  }
+}
+
+static void give_absent(struct kube_answer *a, const struct kube_request *rq)
+{
+  char message[1024];
+  const struct kube_resource *r = &rq->resource;
+  snprintf(message, sizeof message, "%s%s%s \"%s\" not found", r->plural,
+           r->group[0] == '\0' ? "" : ".", r->group, rq->name);
+  give_status(a, 404, "NotFound", message, r, rq->name);
+}
+
+static void give_not_recorded(struct kube_answer *a,
+                              const struct kube_request *rq, const char *why)
+{
+  struct aicr_quoted name, ns;
+  const struct kube_resource *r = &rq->resource;
+  const char *dot = r->group[0] == '\0' ? "" : ".";
+  bool has_name = rq->name != NULL, has_ns = rq->ns != NULL;
+  aicr_fail(&a->error, AICR_INTERNAL, "not-recorded",
+            "the recording cannot answer %s %s%s%s%s%s%s%s%s%s: %s; add it "
+            "with: kubectl get %s%s%s%s -o json",
+            kube_verb_name(rq->verb), r->plural, dot, r->group,
+            rq->subresource == NULL ? "" : "/",
+            rq->subresource == NULL ? "" : rq->subresource, has_name ? " " : "",
+            has_name ? aicr_quote(&name, rq->name, strlen(rq->name)) : "",
+            has_ns ? " in namespace " : "",
+            has_ns ? aicr_quote(&ns, rq->ns, strlen(rq->ns)) : "", why,
+            r->plural, dot, r->group, r->namespaced ? " -A" : "");
+}
+
+/* An object as a get gives it: items of a typed list lack their type. */
+static void give_object(struct kube_answer *a, const struct kube_resource *r,
+                        const struct rec_object *o)
+{
+  struct aicr_buf *b = &a->body;
+  const char *text = o->text + strspn(o->text, " \t\r\n");
+  const char *rest = text + 1 + strspn(text + 1, " \t\r\n");
+  set_head(a, 200, JSON);
+  aicr_buf_addc(b, '{');
+  if (!o->has_kind && r->kind[0] != '\0') {
+    aicr_buf_adds(b, "\"kind\":");
+    aicr_json_write_string(b, r->kind, strlen(r->kind));
+    aicr_buf_addc(b, ',');
+  }
+  if (!o->has_api_version) {
+    aicr_buf_addf(b, "\"apiVersion\":\"%s%s%s\",", r->group,
+                  r->group[0] == '\0' ? "" : "/", r->version);
+  }
+  /* An object without any member has no name, so there is a next one. */
+  aicr_buf_add(b, rest, o->len - (size_t)(rest - o->text));
+  if (b->failed) {
+    no_memory(a);
+  }
+}
+
+/* A list request over a set: what it selects, and where its page begins. */
+struct query {
+  const char *ns;
+  struct kube_selector *label, *field;
+  size_t serial, at; /* of the continue token */
+};
+
+static void free_query(struct query *q)
+{
+  kube_selector_free(q->label);
+  kube_selector_free(q->field);
+}
+
+static bool read_token(const char *token, size_t *serial, size_t *at)
+{
+  int64_t a = 0, b = 0;
+  if (strncmp(token, "rec.", 4) != 0) {
+    return false;
+  }
+  const char *first = token + 4;
+  const char *dot = strchr(first, '.');
+  if (dot == NULL || !aicr_parse_int64(first, (size_t)(dot - first), &a) ||
+      !aicr_parse_int64(dot + 1, strlen(dot + 1), &b) || a < 0 || b < 0) {
+    return false;
+  }
+  *serial = (size_t)a;
+  *at = (size_t)b;
+  return true;
+}
+
+/* False when the answer is given already: a selector or token is bad. */
+static bool make_query(struct query *q, const struct kube_request *rq,
+                       struct kube_answer *a)
+{
+  struct aicr_error bad;
+  *q = (struct query){.ns = rq->ns};
+  if (rq->page != NULL && !read_token(rq->page, &q->serial, &q->at)) {
+    give_status(a, 400, "BadRequest",
+                "invalid continue token: not one of this recording", NULL,
+                NULL);
+    return false;
+  }
+  bool ok = true;
+  if (rq->label != NULL) {
+    q->label = kube_label_selector(rq->label, &bad);
+    ok = q->label != NULL;
+  }
+  if (ok && rq->field != NULL) {
+    q->field = kube_field_selector(rq->field, &bad);
+    ok = q->field != NULL;
+  }
+  if (!ok) {
+    free_query(q);
+    if (bad.code == AICR_INTERNAL) {
+      a->error = bad;
+    } else {
+      give_status(a, 400, "BadRequest", bad.message, NULL, NULL);
+    }
+  }
+  return ok;
+}
+
+/* 1 selected, 0 not, -1 no memory. */
+static int selects(const struct query *q, const struct rec_object *o,
+                   struct aicr_error *err)
+{
+  if (q->ns != NULL && strcmp(o->ns, q->ns) != 0) {
+    return 0;
+  }
+  if (q->label == NULL && q->field == NULL) {
+    return 1;
+  }
+  cJSON *tree = cJSON_ParseWithLength(o->text, o->len);
+  if (tree == NULL) {
+    aicr_fail(err, AICR_INTERNAL, "memory", "no memory to select objects");
+    return -1;
+  }
+  bool yes = (q->label == NULL || kube_selector_matches(q->label, tree)) &&
+             (q->field == NULL || kube_selector_matches(q->field, tree));
+  cJSON_Delete(tree);
+  return yes ? 1 : 0;
+}
+
+static void write_tail(struct aicr_buf *b, const struct kube_resource *r,
+                       const struct query *q, size_t next)
+{
+  aicr_buf_adds(b, "],\"metadata\":{\"resourceVersion\":\"1\"");
+  if (next != 0) {
+    aicr_buf_addf(b, ",\"continue\":\"rec.%zu.%zu\"", q->serial, next);
+  }
+  aicr_buf_addf(b, "},\"apiVersion\":\"%s%s%s\",\"kind\":", r->group,
+                r->group[0] == '\0' ? "" : "/", r->version);
+  char kind[160];
+  snprintf(kind, sizeof kind, "%sList", r->kind);
+  aicr_json_write_string(b, kind, strlen(kind));
+  aicr_buf_addc(b, '}');
+}
+
+/* One page. A token is only given when another item follows. */
+static void give_page(struct kube_answer *a, const struct kube_resource *r,
+                      const struct rec_set *set, const struct query *q,
+                      unsigned limit)
+{
+  struct aicr_buf *b = &a->body;
+  size_t given = 0, next = 0;
+  set_head(a, 200, JSON);
+  aicr_buf_adds(b, "{\"items\":[");
+  for (size_t i = q->at; i < set->count; i++) {
+    const struct rec_object *o = &set->items[i];
+    int yes = selects(q, o, &a->error);
+    if (yes < 0) {
+      no_memory(a);
+      return;
+    }
+    if (yes > 0 && limit != 0 && given == limit) {
+      next = i;
+      break;
+    }
+    if (yes > 0) {
+      if (given++ > 0) {
+        aicr_buf_addc(b, ',');
+      }
+      aicr_buf_add(b, o->text, o->len);
+    }
+  }
+  write_tail(b, r, q, next);
+  if (b->failed) {
+    no_memory(a);
+  }
+}
+
+static bool has_ns(const struct rec_type *t, const char *ns)
+{
+  for (size_t i = 0; i < t->complete_ns_count; i++) {
+    if (strcmp(t->complete_ns[i], ns) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static const struct rec_failure *failure_of(const struct rec_type *t,
+                                            const char *ns)
+{
+  const struct rec_failure *found = NULL;
+  for (size_t i = 0; i < t->failure_count; i++) {
+    const struct rec_failure *f = &t->failures[i];
+    bool same =
+        ns == NULL ? f->ns == NULL : f->ns != NULL && strcmp(f->ns, ns) == 0;
+    found = same ? f : found;
+  }
+  return found;
+}
+
+static void give_failure(struct kube_answer *a, const struct rec_failure *f)
+{
+  give_body(a, f->http, f->content_type, f->body, f->len);
+}
+
+/* Without an index: what is nearest to the request decides, errors first. True
+ * when an error is the answer, or nothing is. */
+static bool folder_refuses(const struct rec_type *t,
+                           const struct kube_request *rq, struct kube_answer *a)
+{
+  const struct rec_failure *f = rq->ns == NULL ? NULL : failure_of(t, rq->ns);
+  if (f != NULL) {
+    give_failure(a, f);
+    return true;
+  }
+  f = failure_of(t, NULL);
+  if (f != NULL && (rq->ns == NULL || !has_ns(t, rq->ns))) {
+    give_failure(a, f);
+    return true;
+  }
+  if (rq->verb == KUBE_LIST && rq->ns == NULL && t->failure_count > 0) {
+    char why[160];
+    snprintf(why, sizeof why, "namespace %s could not be read (%s)",
+             t->failures[0].ns, "see errors/");
+    give_not_recorded(a, rq, why);
+    return true;
+  }
+  return false;
+}
+
+static void answer_folder(struct rec_store *s, const struct kube_request *rq,
+                          struct kube_answer *a)
+{
+  const struct kube_resource *r = &rq->resource;
+  const struct rec_type *t = rec_store_find(s, r->group, r->version, r->plural);
+  if (t == NULL || rq->subresource != NULL) {
+    give_not_recorded(a, rq, "nothing of it was recorded");
+    return;
+  }
+  if (folder_refuses(t, rq, a)) {
+    return;
+  }
+  bool complete = t->complete || (rq->ns != NULL && has_ns(t, rq->ns));
+  if (rq->verb == KUBE_GET) {
+    const struct rec_object *o =
+        rec_set_find(&t->set, rq->ns == NULL ? "" : rq->ns, rq->name);
+    if (o != NULL) {
+      give_object(a, &t->r, o);
+    } else if (complete) {
+      give_absent(a, rq);
+    } else {
+      give_not_recorded(a, rq,
+                        "neither the object nor a complete list was "
+                        "recorded");
+    }
+    return;
+  }
+  if (!complete) {
+    give_not_recorded(a, rq,
+                      t->complete_ns_count > 0
+                          ? "only some namespaces were recorded"
+                          : "no complete list was recorded");
+    return;
+  }
+  struct query q;
+  if (make_query(&q, rq, a)) {
+    give_page(a, &t->r, &t->set, &q, rq->limit);
+    free_query(&q);
+  }
+}
+
+/* The lines of one key: [first, first + count) of the sorted entries. */
+struct run {
+  size_t first, count;
+};
+
+static struct run find_run(const struct rec_store *s,
+                           const struct rec_entry *key)
+{
+  size_t low = 0, high = s->entry_count;
+  while (low < high) {
+    size_t mid = low + (high - low) / 2;
+    if (rec_entry_compare(&s->entries[mid], key) < 0) {
+      low = mid + 1;
+    } else {
+      high = mid;
+    }
+  }
+  struct run run = {low, 0};
+  while (low < s->entry_count &&
+         rec_entry_compare(&s->entries[low], key) == 0) {
+    run.count++;
+    low++;
+  }
+  return run;
+}
+
+/* The answer whose turn it is. A later page belongs to the answer that its
+ * token names. */
+static struct rec_entry *take_turn(struct rec_store *s, struct run run,
+                                   const struct kube_request *rq, bool advance)
+{
+  struct rec_entry *first = &s->entries[run.first];
+  size_t serial = 0, at = 0, turn = first->served;
+  if (rq->page != NULL && read_token(rq->page, &serial, &at) &&
+      serial < run.count) {
+    return &s->entries[run.first + serial];
+  }
+  if (!advance && turn > 0) {
+    turn--;
+  }
+  turn = turn < run.count ? turn : run.count - 1;
+  if (advance && first->served < run.count) {
+    first->served++;
+  }
+  return &s->entries[run.first + turn];
+}
+
+static void give_entry(struct rec_store *s, const struct rec_entry *e,
+                       size_t serial, const struct kube_request *rq,
+                       bool select, struct kube_answer *a)
+{
+  if (e->http == 0) {
+    a->transport = e->transport;
+    return;
+  }
+  if (e->body != NULL) {
+    give_body(a, e->http, e->content_type, e->body, e->len);
+    return;
+  }
+  struct query q;
+  struct kube_request plain = *rq;
+  if (!select) {
+    plain.label = NULL;
+    plain.field = NULL;
+  }
+  if (make_query(&q, &plain, a)) {
+    q.serial = serial;
+    give_page(a, &s->types[e->type].r, &e->set, &q, rq->limit);
+    free_query(&q);
+  }
+}
+
+/* A complete list tells more than it was asked for: other selectors, one
+ * namespace of all, single objects. */
+static bool derive(struct rec_store *s, struct rec_entry *key,
+                   const struct kube_request *rq, struct kube_answer *a)
+{
+  char *const ns[] = {key->ns, ""};
+  key->verb = KUBE_LIST;
+  key->name = key->label = key->field = "";
+  for (size_t i = 0; i < 2; i++) {
+    key->ns = ns[i];
+    struct run run = find_run(s, key);
+    if (run.count == 0) {
+      continue;
+    }
+    struct rec_entry *e = take_turn(s, run, rq, rq->verb == KUBE_LIST);
+    if (e->http != 200 || e->body != NULL) {
+      continue;
+    }
+    if (rq->verb == KUBE_LIST) {
+      give_entry(s, e, (size_t)(e - &s->entries[run.first]), rq, true, a);
+      return true;
+    }
+    const struct rec_object *o =
+        rec_set_find(&e->set, rq->ns == NULL ? "" : rq->ns, rq->name);
+    if (o != NULL) {
+      give_object(a, &s->types[e->type].r, o);
+    } else {
+      give_absent(a, rq);
+    }
+    return true;
+  }
+  return false;
+}
+
+static void answer_index(struct rec_store *s, const struct kube_request *rq,
+                         struct kube_answer *a)
+{
+  const struct kube_resource *r = &rq->resource;
+  const struct rec_type *t = rec_store_find(s, r->group, r->version, r->plural);
+  if (t == NULL) {
+    give_not_recorded(a, rq, "index.jsonl has no line of it");
+    return;
+  }
+  /* only compared with, never changed */
+  struct rec_entry key = {
+      .type = (size_t)(t - s->types),
+      .verb = rq->verb,
+      .ns = (char *)(rq->ns == NULL ? "" : rq->ns),
+      .name = (char *)(rq->name == NULL ? "" : rq->name),
+      .subresource = (char *)(rq->subresource == NULL ? "" : rq->subresource),
+      .label = (char *)(rq->label == NULL ? "" : rq->label),
+      .field = (char *)(rq->field == NULL ? "" : rq->field)};
+  struct run run = find_run(s, &key);
+  if (run.count > 0) {
+    struct rec_entry *e = take_turn(s, run, rq, true);
+    give_entry(s, e, (size_t)(e - &s->entries[run.first]), rq, false, a);
+  } else if (rq->subresource != NULL || !derive(s, &key, rq, a)) {
+    give_not_recorded(a, rq, "index.jsonl has no line that answers it");
+  }
+}
+
+void rec_answer(struct rec_store *s, const struct kube_request *rq,
+                struct kube_answer *a)
+{
+  a->attempts = 1;
+  if (rq->verb != KUBE_GET && rq->verb != KUBE_LIST) {
+    aicr_fail(&a->error, AICR_METHOD_NOT_ALLOWED, "read-only",
+              "a recording cannot be changed: %s %s", kube_verb_name(rq->verb),
+              rq->resource.plural);
+    return;
+  }
+  if (s->indexed) {
+    answer_index(s, rq, a);
+  } else {
+    answer_folder(s, rq, a);
+  }
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kube/recording_index.h"
+
+#include <string.h>
+
+#include "core/json_reader.h"
+#include "core/text.h"
+
+#define STEPS_MAX 16u
+
+enum member {
+  M_GROUP,
+  M_VERSION,
+  M_RESOURCE,
+  M_NS,
+  M_VERB,
+  M_NAME,
+  M_SUBRESOURCE,
+  M_LABEL,
+  M_FIELD,
+  M_HTTP,
+  M_TRANSPORT,
+  M_CONTENT_TYPE,
+  M_FILE,
+  MEMBER_COUNT
+};
+
+static const char *const names[MEMBER_COUNT] = {
+    [M_GROUP] = "group",
+    [M_VERSION] = "version",
+    [M_RESOURCE] = "resource",
+    [M_NS] = "ns",
+    [M_VERB] = "verb",
+    [M_NAME] = "name",
+    [M_SUBRESOURCE] = "subresource",
+    [M_LABEL] = "label",
+    [M_FIELD] = "field",
+    [M_HTTP] = "http",
+    [M_TRANSPORT] = "transport",
+    [M_CONTENT_TYPE] = "contentType",
+    [M_FILE] = "file",
+};
+
+static bool invalid(struct aicr_error *err, const char *what)
+{
+  return aicr_fail(err, AICR_INVALID_REQUEST, "recording-invalid", "%s", what);
+}
+
+static bool invalid_text(struct aicr_error *err, enum member m,
+                         const char *text, size_t len)
+{
+  struct aicr_quoted q;
+  return aicr_fail(err, AICR_INVALID_REQUEST, "recording-invalid",
+                   "bad \"%s\": %s", names[m], aicr_quote(&q, text, len));
+}
+
+bool kube_index_path_ok(const char *path)
+{
+  unsigned steps = 0;
+  size_t len = 0;
+  for (const char *p = path; *p != '\0'; p++) {
+    unsigned char c = (unsigned char)*p;
+    if (c < 0x20 || c == 0x7f || c == '\\') {
+      return false;
+    }
+  }
+  for (const char *p = path; steps <= STEPS_MAX; p += len + 1) {
+    len = strcspn(p, "/");
+    bool dots =
+        (len == 1 && p[0] == '.') || (len == 2 && p[0] == '.' && p[1] == '.');
+    if (len == 0 || dots) {
+      return false;
+    }
+    steps++;
+    if (p[len] == '\0') {
+      return steps <= STEPS_MAX;
+    }
+  }
+  return false;
+}
+
+static bool take_verb(const struct aicr_json_reader *r,
+                      struct kube_index_line *out, struct aicr_error *err)
+{
+  for (unsigned v = 0; v < KUBE_VERB_COUNT; v++) {
+    const char *name = kube_verb_name((enum kube_verb)v);
+    if (strlen(name) == r->text_len &&
+        memcmp(name, r->text, r->text_len) == 0) {
+      out->verb = (enum kube_verb)v;
+      return true;
+    }
+  }
+  return invalid_text(err, M_VERB, r->text, r->text_len);
+}
+
+static bool take_text(const struct aicr_json_reader *r, enum member m,
+                      struct kube_index_line *out, struct aicr_error *err)
+{
+  const struct {
+    char *text;
+    size_t size;
+  } slots[MEMBER_COUNT] = {
+      [M_GROUP] = {out->group, sizeof out->group},
+      [M_VERSION] = {out->version, sizeof out->version},
+      [M_RESOURCE] = {out->resource, sizeof out->resource},
+      [M_NS] = {out->ns, sizeof out->ns},
+      [M_NAME] = {out->name, sizeof out->name},
+      [M_SUBRESOURCE] = {out->subresource, sizeof out->subresource},
+      [M_LABEL] = {out->label, sizeof out->label},
+      [M_FIELD] = {out->field, sizeof out->field},
+      [M_CONTENT_TYPE] = {out->content_type, sizeof out->content_type},
+      [M_FILE] = {out->file, sizeof out->file},
+  };
+  if (m == M_VERB) {
+    return take_verb(r, out, err);
+  }
+  if (m == M_TRANSPORT) {
+    out->transport = kube_transport_from_name(r->text, r->text_len);
+    return out->transport != KUBE_TRANSPORT_COUNT ||
+           invalid_text(err, m, r->text, r->text_len);
+  }
+  if (slots[m].text == NULL || r->text_len >= slots[m].size ||
+      memchr(r->text, '\0', r->text_len) != NULL) {
+    return invalid_text(err, m, r->text, r->text_len);
+  }
+  memcpy(slots[m].text, r->text, r->text_len);
+  slots[m].text[r->text_len] = '\0';
+  return true;
+}
+
+static bool take_value(enum aicr_json_token token,
+                       const struct aicr_json_reader *r, enum member m,
+                       struct kube_index_line *out, struct aicr_error *err)
+{
+  struct aicr_quoted q;
+  switch (token) {
+  case AICR_JSON_NULL:
+    return true;
+  case AICR_JSON_STRING:
+    return take_text(r, m, out, err);
+  case AICR_JSON_INTEGER:
+    if (m == M_HTTP && r->integer >= 100 && r->integer <= 599) {
+      out->http = (int)r->integer;
+      return true;
+    }
+    break;
+  case AICR_JSON_ERROR:
+    return invalid(err, r->error.message);
+  default:
+    break;
+  }
+  return aicr_fail(err, AICR_INVALID_REQUEST, "recording-invalid",
+                   "bad value of \"%s\": expected %s", names[m],
+                   m == M_HTTP ? "a number from 100 to 599"
+                               : aicr_quote(&q, "text", 4));
+}
+
+static bool read_key(const struct aicr_json_reader *r, unsigned *seen,
+                     enum member *m, struct aicr_error *err)
+{
+  struct aicr_quoted q;
+  unsigned i = 0;
+  while (i < MEMBER_COUNT && (strlen(names[i]) != r->text_len ||
+                              memcmp(names[i], r->text, r->text_len) != 0)) {
+    i++;
+  }
+  if (i == MEMBER_COUNT || (*seen & (1u << i)) != 0) {
+    return aicr_fail(err, AICR_INVALID_REQUEST, "recording-invalid",
+                     "%s member %s", i == MEMBER_COUNT ? "unknown" : "repeated",
+                     aicr_quote(&q, r->text, r->text_len));
+  }
+  *seen |= 1u << i;
+  *m = (enum member)i;
+  return true;
+}
+
+static bool read_members(struct aicr_json_reader *r,
+                         struct kube_index_line *out, struct aicr_error *err)
+{
+  unsigned seen = 0;
+  enum aicr_json_token token = aicr_json_next(r);
+  if (token == AICR_JSON_ERROR) {
+    return invalid(err, r->error.message);
+  }
+  if (token != AICR_JSON_OBJECT_BEGIN) {
+    return invalid(err, "a line of the index is a JSON object");
+  }
+  token = aicr_json_next(r);
+  while (token == AICR_JSON_KEY) {
+    enum member m = M_GROUP;
+    if (!read_key(r, &seen, &m, err) ||
+        !take_value(aicr_json_next(r), r, m, out, err)) {
+      return false;
+    }
+    token = aicr_json_next(r);
+  }
+  if (token == AICR_JSON_OBJECT_END) {
+    token = aicr_json_next(r);
+  }
+  if (token == AICR_JSON_ERROR) {
+    return invalid(err, r->error.message);
+  }
+  return (seen & (1u << M_VERB)) != 0 || invalid(err, "\"verb\" is missing");
+}
+
+static const char *or_null(const char *text)
+{
+  return text[0] == '\0' ? NULL : text;
+}
+
+/* Names are what a request could have asked for: the path builder knows. */
+static bool check_names(const struct kube_index_line *l, struct aicr_error *err)
+{
+  struct kube_resource r = {.namespaced = l->ns[0] != '\0'};
+  struct aicr_error bad;
+  struct aicr_buf path;
+  memcpy(r.group, l->group, sizeof r.group);
+  memcpy(r.version, l->version, sizeof r.version);
+  memcpy(r.plural, l->resource, sizeof r.plural);
+  aicr_buf_init(&path, 4096);
+  bool ok = kube_resource_path(&r, or_null(l->ns), or_null(l->name),
+                               or_null(l->subresource), &path, &bad);
+  aicr_buf_free(&path);
+  if (!ok && bad.code == AICR_INTERNAL && err != NULL) {
+    *err = bad;
+    return false;
+  }
+  return ok || invalid(err, bad.message);
+}
+
+bool kube_index_parse(const char *data, size_t len, struct kube_index_line *out,
+                      struct aicr_error *err)
+{
+  struct aicr_json_reader r;
+  memset(out, 0, sizeof *out);
+  aicr_json_init(&r, AICR_JSON_STRICT, 2);
+  aicr_json_feed(&r, data, len);
+  aicr_json_finish(&r);
+  bool ok = read_members(&r, out, err);
+  aicr_json_free(&r);
+  if (!ok) {
+    return false;
+  }
+  if (strcmp(out->group, "core") == 0) {
+    out->group[0] = '\0';
+  }
+  if ((out->http != 0) == (out->transport != KUBE_TRANSPORT_OK)) {
+    return invalid(err, "a line has either \"http\" or \"transport\"");
+  }
+  if (out->verb == KUBE_GET && out->name[0] == '\0') {
+    return invalid(err, "a get has a \"name\"");
+  }
+  if (out->verb == KUBE_LIST && out->name[0] != '\0') {
+    return invalid(err, "a list has no \"name\"");
+  }
+  if (out->verb != KUBE_LIST &&
+      (out->label[0] != '\0' || out->field[0] != '\0')) {
+    return invalid(err, "only a list has \"label\" and \"field\"");
+  }
+  if (out->file[0] != '\0' && !kube_index_path_ok(out->file)) {
+    return invalid_text(err, M_FILE, out->file, strlen(out->file));
+  }
+  if (out->transport != KUBE_TRANSPORT_OK && out->file[0] != '\0') {
+    return invalid(err, "an answer that never came has no \"file\"");
+  }
+  return check_names(out, err);
+}

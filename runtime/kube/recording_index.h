@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef AICR_KUBE_RECORDING_INDEX_H
+#define AICR_KUBE_RECORDING_INDEX_H
+
+#include "kube/backend.h"
+
+/* A line of a recording's index.jsonl (design 9): one logical answer. */
+
+#define KUBE_INDEX_LINE_MAX (1u << 20)
+
+/* Texts are "" where the line has none (absent or null). */
+struct kube_index_line {
+  char group[KUBE_NAME_MAX + 1]; /* "" for the core group, also for "core" */
+  char version[64], resource[64];
+  enum kube_verb verb;
+  char ns[64], name[KUBE_NAME_MAX + 1], subresource[64];
+  char label[1024], field[1024];
+  int http; /* 0: transport says what happened instead */
+  enum kube_transport transport;
+  char content_type[128];
+  char file[1024]; /* relative, without "." and ".." steps */
+};
+
+/* Every member is checked: an unknown or repeated one, a wrong type, text that
+ * is too long or holds a NUL, a name that could not be asked for, both or none
+ * of http and transport, a file that leads out of the recording. INVALID_
+ * REQUEST/"recording-invalid". */
+bool kube_index_parse(const char *data, size_t len, struct kube_index_line *out,
+                      struct aicr_error *err);
+
+/* A path below a recording: steps that are not empty, "." or "..", at most 16
+ * of them, no control characters. */
+bool kube_index_path_ok(const char *path);
+
+#endif

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "kube/recording_index.h"
+#include "kube/recording_load.h"
+
+#define INDEX   "index.jsonl"
+#define ENTRIES 1000000u
+
+static bool fail_line(struct aicr_error *err, size_t line,
+                      const struct aicr_error *inner)
+{
+  if (inner->code == AICR_INTERNAL ||
+      strcmp(inner->reason, "recording-too-large") == 0) {
+    return rec_fail(err, INDEX, inner);
+  }
+  return rec_invalid(err, INDEX, "line %zu: %s", line, inner->message);
+}
+
+static bool copy_key(struct rec_entry *e, const struct kube_index_line *line,
+                     struct aicr_error *err)
+{
+  const struct {
+    char **to;
+    const char *from;
+  } texts[] = {{&e->ns, line->ns},
+               {&e->name, line->name},
+               {&e->subresource, line->subresource},
+               {&e->label, line->label},
+               {&e->field, line->field}};
+  for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+    *texts[i].to = rec_copy(texts[i].from, strlen(texts[i].from), err);
+    if (*texts[i].to == NULL) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool keep_body(struct rec_entry *e, const char *text, size_t len,
+                      struct aicr_error *err)
+{
+  e->body = rec_copy(text, len, err);
+  e->len = len;
+  return e->body != NULL;
+}
+
+/* A success whose body should be JSON: a list is cut, an object stays. */
+static bool take_json(struct rec_loader *l, struct rec_entry *e,
+                      const char *file, const struct aicr_buf *text,
+                      struct aicr_error *err)
+{
+  struct rec_facts facts;
+  struct aicr_error bad;
+  const char *data = text->data == NULL ? "" : text->data;
+  struct rec_type *t = &l->store->types[e->type];
+  if (!rec_read_facts(data, text->len, &facts, &bad)) {
+    return rec_fail(err, file, &bad);
+  }
+  if (e->verb != KUBE_LIST || !facts.has_items) {
+    if (t->r.kind[0] == '\0' && e->verb == KUBE_GET &&
+        e->subresource[0] == '\0') {
+      memcpy(t->r.kind, facts.kind, sizeof t->r.kind);
+    }
+    return keep_body(e, data, text->len, err);
+  }
+  const struct kube_resource want = t->r;
+  struct rec_list list = {.want = &want,
+                          .type = e->type,
+                          .ns = e->ns[0] == '\0' ? NULL : e->ns,
+                          .set = &e->set};
+  if (!rec_load_list(l, file, data, text->len, &list, err)) {
+    return false;
+  }
+  if (t->r.kind[0] == '\0' && list.typed) {
+    memcpy(t->r.kind, list.kind, sizeof t->r.kind);
+  }
+  return true;
+}
+
+static bool take_failure(struct rec_entry *e, const char *file,
+                         const struct aicr_buf *text, struct aicr_error *err)
+{
+  const char *data = text->data == NULL ? "" : text->data;
+  struct rec_error_file wrapped;
+  bool found = false;
+  if (strncmp(file, "errors/", 7) == 0 &&
+      !rec_read_error_file(file, data, text->len, &wrapped, &found, err)) {
+    return false;
+  }
+  if (!found) {
+    return keep_body(e, data, text->len, err);
+  }
+  e->body = wrapped.body;
+  e->len = wrapped.len;
+  if (e->content_type[0] == '\0') {
+    memcpy(e->content_type, wrapped.content_type, sizeof e->content_type);
+  }
+  return wrapped.http == e->http ||
+         rec_invalid(err, file, "http %d, but the index says %d", wrapped.http,
+                     e->http);
+}
+
+static bool take_file(struct rec_loader *l, struct rec_entry *e,
+                      const char *file, struct aicr_error *err)
+{
+  struct aicr_buf text;
+  bool success = e->http >= 200 && e->http < 300;
+  if (file[0] == '\0') {
+    return success ? aicr_fail(err, AICR_INVALID_REQUEST, "recording-invalid",
+                               "a success has a \"file\"")
+                   : keep_body(e, "", 0, err);
+  }
+  if (!rec_files_read(&l->files, file, NULL, &text, err)) {
+    return false;
+  }
+  bool json =
+      e->content_type[0] == '\0' || strstr(e->content_type, "json") != NULL;
+  bool ok = false;
+  if (!success) {
+    ok = take_failure(e, file, &text, err);
+  } else if (json) {
+    ok = take_json(l, e, file, &text, err);
+  } else {
+    ok = keep_body(e, text.data == NULL ? "" : text.data, text.len, err);
+  }
+  aicr_buf_free(&text);
+  return ok;
+}
+
+static bool take_line(struct rec_loader *l, const char *data, size_t len,
+                      size_t number, struct aicr_error *err)
+{
+  struct kube_index_line line;
+  struct rec_store *s = l->store;
+  if (!kube_index_parse(data, len, &line, err)) {
+    return false;
+  }
+  struct rec_type *t =
+      rec_store_type(s, line.group, line.version, line.resource, NULL, err);
+  struct rec_entry *e = t == NULL
+                            ? NULL
+                            : rec_grow((void **)&s->entries, &s->entry_count,
+                                       &s->entry_cap, sizeof *e, ENTRIES, err);
+  if (e == NULL) {
+    return false;
+  }
+  e->type = (size_t)(t - s->types);
+  e->verb = line.verb;
+  e->http = line.http;
+  e->transport = line.transport;
+  e->line = number;
+  memcpy(e->content_type, line.content_type, sizeof e->content_type);
+  if (line.ns[0] != '\0') {
+    t->scoped = true;
+    t->r.namespaced = true;
+  }
+  if (!copy_key(e, &line, err) || !take_file(l, e, line.file, err)) {
+    return false;
+  }
+  t->answered = t->answered || (e->http >= 200 && e->http < 300);
+  t->no_api =
+      t->no_api || rec_is_no_api(e->http, e->content_type, e->body, e->len);
+  return true;
+}
+
+bool rec_load_index(struct rec_loader *l, bool *found, struct aicr_error *err)
+{
+  struct aicr_buf text;
+  struct aicr_error bad;
+  if (!rec_files_read(&l->files, INDEX, found, &text, err)) {
+    return false;
+  }
+  bool ok = true;
+  const char *p = text.data == NULL ? "" : text.data;
+  const char *end = p + text.len;
+  for (size_t number = 1; ok && p < end; number++) {
+    const char *stop = memchr(p, '\n', (size_t)(end - p));
+    size_t len = (size_t)((stop == NULL ? end : stop) - p);
+    if (len > KUBE_INDEX_LINE_MAX) {
+      ok = rec_invalid(err, INDEX, "line %zu is longer than 1 MiB", number);
+    } else if (len > strspn(p, " \t\r")) {
+      ok = take_line(l, p, len, number, &bad) || fail_line(err, number, &bad);
+    }
+    p += len + 1;
+  }
+  aicr_buf_free(&text);
+  return ok;
+}

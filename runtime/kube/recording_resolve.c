@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kube/recording_resolve.h"
+
+#include <string.h>
+
+#include "core/text.h"
+#include "kube/fixed_text.h"
+
+/* Does a name mean this known resource? */
+static bool means_known(const struct rec_known *k, const char *name)
+{
+  return strcmp(k->r.plural, name) == 0 || kube_has_word(k->names, name);
+}
+
+/* … this recorded one? The built-in table has its other names. */
+static bool means_type(const struct rec_type *t, const char *name)
+{
+  if (strcmp(t->r.plural, name) == 0) {
+    return true;
+  }
+  const struct kube_resource *b = kube_builtin_by_name(t->r.group, name);
+  return b != NULL && strcmp(b->plural, t->r.plural) == 0;
+}
+
+#define GROUPS_MAX 8
+
+struct groups {
+  const char *names[GROUPS_MAX];
+  size_t count;
+};
+
+static void add_group(struct groups *g, const char *group)
+{
+  for (size_t i = 0; i < g->count; i++) {
+    if (strcmp(g->names[i], group) == 0) {
+      return;
+    }
+  }
+  if (g->count < GROUPS_MAX) {
+    g->names[g->count++] = group;
+  }
+}
+
+static bool fail_ambiguous(const char *name, const struct groups *g,
+                           struct aicr_error *err)
+{
+  char list[1024] = "";
+  size_t len = 0;
+  for (size_t i = 0; i < g->count; i++) {
+    size_t n = strlen(g->names[i]), m = strlen(name);
+    if (len + n + m + 4 > sizeof list) {
+      break;
+    }
+    if (i > 0) {
+      memcpy(list + len, ", ", 2);
+      len += 2;
+    }
+    memcpy(list + len, name, m);
+    list[len + m] = '.';
+    memcpy(list + len + m + 1, g->names[i], n + 1);
+    len += m + 1 + n;
+  }
+  return aicr_fail(err, AICR_INVALID_REQUEST, "ambiguous",
+                   "%s is served by several groups: write one of %s", name,
+                   list);
+}
+
+/* The group of a name without one: core before all, else the only one. */
+static bool choose_group(const struct rec_store *s, struct kube_resource *r,
+                         struct aicr_error *err)
+{
+  struct groups found = {0};
+  for (size_t i = 0; i < s->known_count; i++) {
+    if (means_known(&s->known[i], r->plural)) {
+      add_group(&found, s->known[i].r.group);
+    }
+  }
+  for (size_t i = 0; i < s->type_count; i++) {
+    if (means_type(&s->types[i], r->plural)) {
+      add_group(&found, s->types[i].r.group);
+    }
+  }
+  for (size_t i = 0; i < found.count; i++) {
+    if (found.names[i][0] == '\0') {
+      return true;
+    }
+  }
+  const struct kube_resource *b = kube_builtin_by_name(NULL, r->plural);
+  if (b != NULL && b->group[0] == '\0') {
+    return true;
+  }
+  if (found.count > 1) {
+    return fail_ambiguous(r->plural, &found, err);
+  }
+  if (found.count == 1) {
+    kube_set_text(r->group, sizeof r->group, found.names[0]);
+  } else if (b != NULL) {
+    kube_set_text(r->group, sizeof r->group, b->group);
+  }
+  return true;
+}
+
+static void choose_plural(const struct rec_store *s, struct kube_resource *r)
+{
+  if (rec_store_find(s, r->group, NULL, r->plural) != NULL ||
+      rec_store_known(s, r->group, NULL, r->plural) != NULL) {
+    return;
+  }
+  for (size_t i = 0; i < s->known_count; i++) {
+    const struct rec_known *k = &s->known[i];
+    if (strcmp(k->r.group, r->group) == 0 && means_known(k, r->plural)) {
+      memcpy(r->plural, k->r.plural, sizeof r->plural);
+      return;
+    }
+  }
+  const struct kube_resource *b = kube_builtin_by_name(r->group, r->plural);
+  if (b != NULL) {
+    memcpy(r->plural, b->plural, sizeof r->plural);
+  }
+}
+
+/* The version of a name without one: the first of discovery that something
+ * was recorded of, else what was recorded, else the first of discovery. */
+static void choose_version(const struct rec_store *s, struct kube_resource *r)
+{
+  const struct rec_known *first = NULL;
+  for (size_t i = 0; i < s->known_count; i++) {
+    const struct rec_known *k = &s->known[i];
+    if (strcmp(k->r.group, r->group) != 0 ||
+        strcmp(k->r.plural, r->plural) != 0) {
+      continue;
+    }
+    if (rec_store_find(s, r->group, k->r.version, r->plural) != NULL) {
+      memcpy(r->version, k->r.version, sizeof r->version);
+      return;
+    }
+    first = first == NULL ? k : first;
+  }
+  const struct rec_type *t = rec_store_find(s, r->group, NULL, r->plural);
+  const struct kube_resource *b = kube_builtin_by_name(r->group, r->plural);
+  if (t != NULL) {
+    memcpy(r->version, t->r.version, sizeof r->version);
+  } else if (first != NULL) {
+    memcpy(r->version, first->r.version, sizeof r->version);
+  } else if (b != NULL) {
+    memcpy(r->version, b->version, sizeof r->version);
+  }
+}
+
+static bool is_stale(const struct rec_store *s, const struct kube_resource *r)
+{
+  for (size_t i = 0; i < s->stale_count; i++) {
+    if (strcmp(s->stale[i].group, r->group) == 0 &&
+        (r->version[0] == '\0' ||
+         strcmp(s->stale[i].version, r->version) == 0)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Was everything that the group serves recorded? */
+static bool is_covered(const struct rec_store *s, const char *group)
+{
+  return group[0] == '\0' ? s->has_core_discovery : s->has_group_discovery;
+}
+
+static const char *full_name(const struct kube_resource *r, char *out,
+                             size_t size)
+{
+  kube_set_text(out, size, r->plural);
+  if (r->group[0] != '\0') {
+    size_t n = strlen(out);
+    kube_set_text(out + n, size - n, ".");
+    kube_set_text(out + n + 1, size - n - 1, r->group);
+  }
+  return out;
+}
+
+static bool fail_unknown(const struct rec_store *s,
+                         const struct kube_resource *r, struct aicr_error *err)
+{
+  char name[KUBE_NAME_MAX + 80];
+  full_name(r, name, sizeof name);
+  if (is_stale(s, r)) {
+    return aicr_fail(err, AICR_INTERNAL, "discovery-incomplete",
+                     "%s: the server of this API was down when it was "
+                     "recorded",
+                     name);
+  }
+  if (is_covered(s, r->group)) {
+    return aicr_verdict(err, AICR_NOT_FOUND, "api-not-served",
+                        "%s: the API is not served (recorded discovery lacks "
+                        "it)",
+                        name);
+  }
+  return aicr_fail(err, AICR_INTERNAL, "not-recorded",
+                   "%s was not recorded; add it with: kubectl get %s -A -o "
+                   "json",
+                   name, name);
+}
+
+bool rec_resolve(const struct rec_store *s, struct kube_resource *r,
+                 struct aicr_error *err)
+{
+  bool bare = r->group[0] == '\0' && r->version[0] == '\0';
+  if (bare && !choose_group(s, r, err)) {
+    return false;
+  }
+  choose_plural(s, r);
+  bool any = r->version[0] == '\0';
+  const struct kube_resource *b = kube_builtin_by_name(r->group, r->plural);
+  const struct rec_known *k =
+      rec_store_known(s, r->group, any ? NULL : r->version, r->plural);
+  const struct rec_type *t =
+      rec_store_find(s, r->group, any ? NULL : r->version, r->plural);
+  bool proved_absent =
+      k == NULL && t == NULL && (is_covered(s, r->group) || is_stale(s, r));
+  if (proved_absent || (k == NULL && t == NULL && b == NULL)) {
+    return fail_unknown(s, r, err);
+  }
+  if (any) {
+    choose_version(s, r);
+    k = rec_store_known(s, r->group, r->version, r->plural);
+    t = rec_store_find(s, r->group, r->version, r->plural);
+  }
+  const struct kube_resource *from = k != NULL ? &k->r : t != NULL ? &t->r : b;
+  if (from == NULL) {
+    return fail_unknown(s, r, err);
+  }
+  r->namespaced = from->namespaced;
+  memcpy(r->kind, from->kind, sizeof r->kind);
+  return true;
+}
+
+enum kube_served rec_served(const struct rec_store *s,
+                            const struct kube_resource *r)
+{
+  const struct rec_type *t = rec_store_find(s, r->group, r->version, r->plural);
+  if (rec_store_known(s, r->group, r->version, r->plural) != NULL ||
+      (t != NULL && t->answered)) {
+    return KUBE_SERVED_YES;
+  }
+  if (is_stale(s, r)) {
+    return KUBE_SERVED_UNKNOWN;
+  }
+  if (is_covered(s, r->group) || (t != NULL && t->no_api)) {
+    return KUBE_SERVED_NO;
+  }
+  return KUBE_SERVED_UNKNOWN;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef AICR_KUBE_RECORDING_RESOLVE_H
+#define AICR_KUBE_RECORDING_RESOLVE_H
+
+#include "kube/recording_store.h"
+
+/* backend->resolve and ->served of a recording. */
+bool rec_resolve(const struct rec_store *s, struct kube_resource *r,
+                 struct aicr_error *err);
+enum kube_served rec_served(const struct rec_store *s,
+                            const struct kube_resource *r);
+
+#endif

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kube/recording_store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/text.h"
+#include "kube/fixed_text.h"
+
+static void free_object(struct rec_object *o)
+{
+  aicr_free(o->text);
+  aicr_free(o->ns);
+  aicr_free(o->name);
+  aicr_free(o->uid);
+  aicr_free(o->rv);
+}
+
+void rec_set_free(struct rec_set *set)
+{
+  for (size_t i = 0; i < set->count; i++) {
+    free_object(&set->items[i]);
+  }
+  aicr_free(set->items);
+  *set = (struct rec_set){0};
+}
+
+static void free_type(struct rec_type *t)
+{
+  rec_set_free(&t->set);
+  for (size_t i = 0; i < t->complete_ns_count; i++) {
+    aicr_free(t->complete_ns[i]);
+  }
+  aicr_free(t->complete_ns);
+  for (size_t i = 0; i < t->failure_count; i++) {
+    aicr_free(t->failures[i].ns);
+    aicr_free(t->failures[i].file);
+    aicr_free(t->failures[i].body);
+  }
+  aicr_free(t->failures);
+}
+
+static void free_entry(struct rec_entry *e)
+{
+  aicr_free(e->ns);
+  aicr_free(e->name);
+  aicr_free(e->subresource);
+  aicr_free(e->label);
+  aicr_free(e->field);
+  aicr_free(e->body);
+  rec_set_free(&e->set);
+}
+
+void rec_store_free(struct rec_store *s)
+{
+  for (size_t i = 0; i < s->type_count; i++) {
+    free_type(&s->types[i]);
+  }
+  for (size_t i = 0; i < s->entry_count; i++) {
+    free_entry(&s->entries[i]);
+  }
+  aicr_free(s->types);
+  aicr_free(s->known);
+  aicr_free(s->stale);
+  aicr_free(s->entries);
+  *s = (struct rec_store){0};
+}
+
+void *rec_grow(void **array, size_t *count, size_t *cap, size_t size,
+               size_t max, struct aicr_error *err)
+{
+  if (*count >= max) {
+    aicr_fail(err, AICR_INVALID_REQUEST, "recording-too-large",
+              "the recording holds more than %zu entries of one sort", max);
+    return NULL;
+  }
+  if (*count == *cap) {
+    size_t next = *cap == 0 ? 8 : *cap * 2;
+    void *grown =
+        next > SIZE_MAX / size ? NULL : aicr_realloc(*array, next * size);
+    if (grown == NULL) {
+      aicr_fail(err, AICR_INTERNAL, "memory", "no memory for a recording");
+      return NULL;
+    }
+    *array = grown;
+    *cap = next;
+  }
+  char *element = (char *)*array + *count * size;
+  memset(element, 0, size);
+  (*count)++;
+  return element;
+}
+
+char *rec_copy(const char *text, size_t len, struct aicr_error *err)
+{
+  char *copy = aicr_strndup(text, len);
+  if (copy == NULL) {
+    aicr_fail(err, AICR_INTERNAL, "memory", "no memory for a recording");
+  }
+  return copy;
+}
+
+struct rec_type *rec_store_find(const struct rec_store *s, const char *group,
+                                const char *version, const char *plural)
+{
+  for (size_t i = 0; i < s->type_count; i++) {
+    struct rec_type *t = &s->types[i];
+    if (strcmp(t->r.plural, plural) == 0 && strcmp(t->r.group, group) == 0 &&
+        (version == NULL || strcmp(t->r.version, version) == 0)) {
+      return t;
+    }
+  }
+  return NULL;
+}
+
+const struct rec_known *rec_store_known(const struct rec_store *s,
+                                        const char *group, const char *version,
+                                        const char *plural)
+{
+  for (size_t i = 0; i < s->known_count; i++) {
+    const struct rec_known *k = &s->known[i];
+    if (strcmp(k->r.plural, plural) == 0 && strcmp(k->r.group, group) == 0 &&
+        (version == NULL || strcmp(k->r.version, version) == 0)) {
+      return k;
+    }
+  }
+  return NULL;
+}
+
+struct rec_type *rec_store_type(struct rec_store *s, const char *group,
+                                const char *version, const char *plural,
+                                const char *kind, struct aicr_error *err)
+{
+  for (size_t i = 0; i < s->type_count; i++) {
+    struct rec_type *t = &s->types[i];
+    bool same = plural != NULL ? strcmp(t->r.plural, plural) == 0
+                               : strcmp(t->r.kind, kind) == 0;
+    if (same && strcmp(t->r.group, group) == 0 &&
+        strcmp(t->r.version, version) == 0) {
+      return t;
+    }
+  }
+  struct rec_type *t = rec_grow((void **)&s->types, &s->type_count,
+                                &s->type_cap, sizeof *t, REC_TYPES_MAX, err);
+  if (t == NULL) {
+    return NULL;
+  }
+  kube_set_text(t->r.group, sizeof t->r.group, group);
+  kube_set_text(t->r.version, sizeof t->r.version, version);
+  kube_set_text(t->r.plural, sizeof t->r.plural, plural == NULL ? "" : plural);
+  kube_set_text(t->r.kind, sizeof t->r.kind, kind == NULL ? "" : kind);
+  return t;
+}
+
+bool rec_split_api_version(const char *text, char *group, size_t group_size,
+                           char *version, size_t version_size)
+{
+  const char *slash = strchr(text, '/');
+  size_t group_len = slash == NULL ? 0 : (size_t)(slash - text);
+  const char *rest = slash == NULL ? text : slash + 1;
+  size_t rest_len = strlen(rest);
+  if (rest_len == 0 || rest_len >= version_size || group_len >= group_size ||
+      strchr(rest, '/') != NULL || slash == text) {
+    return false;
+  }
+  memcpy(group, text, group_len);
+  group[group_len] = '\0';
+  memcpy(version, rest, rest_len + 1);
+  return true;
+}
+
+bool rec_set_add(struct rec_store *s, struct rec_set *set, const char *text,
+                 size_t len, const struct rec_facts *facts, size_t type,
+                 struct aicr_error *err)
+{
+  if (s->objects >= REC_OBJECTS_MAX) {
+    return aicr_fail(err, AICR_INVALID_REQUEST, "recording-too-large",
+                     "the recording holds more than %u objects",
+                     REC_OBJECTS_MAX);
+  }
+  struct rec_object *o = rec_grow((void **)&set->items, &set->count, &set->cap,
+                                  sizeof *o, REC_OBJECTS_MAX, err);
+  if (o == NULL) {
+    return false;
+  }
+  o->text = rec_copy(text, len, err);
+  o->ns = rec_copy(facts->ns, strlen(facts->ns), err);
+  o->name = rec_copy(facts->name, strlen(facts->name), err);
+  o->uid = rec_copy(facts->uid, strlen(facts->uid), err);
+  o->rv = rec_copy(facts->rv, strlen(facts->rv), err);
+  o->len = len;
+  o->type = type;
+  o->order = s->objects++;
+  o->has_api_version = facts->api_version[0] != '\0';
+  o->has_kind = facts->kind[0] != '\0';
+  return o->text != NULL && o->ns != NULL && o->name != NULL &&
+         o->uid != NULL && o->rv != NULL;
+}
+
+static int compare_names(const struct rec_object *o, const char *ns,
+                         const char *name)
+{
+  int c = strcmp(o->ns, ns);
+  return c != 0 ? c : strcmp(o->name, name);
+}
+
+static int compare_objects(const void *left, const void *right)
+{
+  const struct rec_object *a = left, *b = right;
+  int c = compare_names(a, b->ns, b->name);
+  if (c != 0) {
+    return c;
+  }
+  return a->order < b->order ? -1 : a->order > b->order;
+}
+
+static bool is_number(const char *text)
+{
+  return text[0] != '\0' && text[strspn(text, "0123456789")] == '\0';
+}
+
+static int compare_numbers(const char *a, const char *b)
+{
+  a += strspn(a, "0");
+  b += strspn(b, "0");
+  size_t la = strlen(a), lb = strlen(b);
+  if (la != lb) {
+    return la < lb ? -1 : 1;
+  }
+  return strcmp(a, b);
+}
+
+/* Which of two objects of one name stays: true for the later one. */
+static bool later_wins(const struct rec_object *earlier,
+                       const struct rec_object *later, const char *what,
+                       struct aicr_buf *warnings)
+{
+  if (strcmp(earlier->uid, later->uid) == 0 && earlier->uid[0] != '\0' &&
+      is_number(earlier->rv) && is_number(later->rv)) {
+    return compare_numbers(earlier->rv, later->rv) < 0;
+  }
+  bool equal = earlier->len == later->len &&
+               memcmp(earlier->text, later->text, later->len) == 0;
+  if (!equal && warnings != NULL) {
+    struct aicr_quoted ns, name;
+    aicr_buf_addf(warnings,
+                  "%s %s in namespace %s was recorded twice; the later one is "
+                  "used\n",
+                  what, aicr_quote(&name, later->name, strlen(later->name)),
+                  aicr_quote(&ns, later->ns, strlen(later->ns)));
+  }
+  return true;
+}
+
+void rec_set_finish(struct rec_set *set, const char *what,
+                    struct aicr_buf *warnings)
+{
+  if (set->count < 2) {
+    return;
+  }
+  qsort(set->items, set->count, sizeof set->items[0], compare_objects);
+  size_t kept = 1;
+  for (size_t i = 1; i < set->count; i++) {
+    struct rec_object *last = &set->items[kept - 1], *o = &set->items[i];
+    if (compare_names(last, o->ns, o->name) != 0) {
+      set->items[kept++] = *o;
+      continue;
+    }
+    struct rec_object lost = *o;
+    if (later_wins(last, o, what, warnings)) {
+      lost = *last;
+      *last = *o;
+    }
+    free_object(&lost);
+  }
+  set->count = kept;
+}
+
+const struct rec_object *rec_set_find(const struct rec_set *set, const char *ns,
+                                      const char *name)
+{
+  size_t low = 0, high = set->count;
+  while (low < high) {
+    size_t mid = low + (high - low) / 2;
+    int c = compare_names(&set->items[mid], ns, name);
+    if (c == 0) {
+      return &set->items[mid];
+    }
+    if (c < 0) {
+      low = mid + 1;
+    } else {
+      high = mid;
+    }
+  }
+  return NULL;
+}
+
+bool rec_type_complete(struct rec_type *t, const char *ns,
+                       struct aicr_error *err)
+{
+  t->answered = true;
+  if (ns == NULL) {
+    t->complete = true;
+    return true;
+  }
+  char *copy = rec_copy(ns, strlen(ns), err);
+  char **grown = copy == NULL
+                     ? NULL
+                     : aicr_realloc(t->complete_ns,
+                                    (t->complete_ns_count + 1) * sizeof *grown);
+  if (grown == NULL) {
+    aicr_free(copy);
+    return aicr_fail(err, AICR_INTERNAL, "memory", "no memory for a recording");
+  }
+  t->complete_ns = grown;
+  t->complete_ns[t->complete_ns_count++] = copy;
+  return true;
+}
+
+int rec_entry_compare(const struct rec_entry *a, const struct rec_entry *b)
+{
+  int c = 0;
+  if (a->type != b->type) {
+    return a->type < b->type ? -1 : 1;
+  }
+  if (a->verb != b->verb) {
+    return a->verb < b->verb ? -1 : 1;
+  }
+  c = strcmp(a->ns, b->ns);
+  c = c != 0 ? c : strcmp(a->name, b->name);
+  c = c != 0 ? c : strcmp(a->subresource, b->subresource);
+  c = c != 0 ? c : strcmp(a->label, b->label);
+  return c != 0 ? c : strcmp(a->field, b->field);
+}
+
+static int compare_entries(const void *left, const void *right)
+{
+  const struct rec_entry *a = left, *b = right;
+  int c = rec_entry_compare(a, b);
+  if (c != 0) {
+    return c;
+  }
+  return a->line < b->line ? -1 : a->line > b->line;
+}
+
+static bool read_definitions(struct rec_store *s, const struct rec_set *set,
+                             struct aicr_error *err)
+{
+  for (size_t i = 0; i < set->count; i++) {
+    if (!rec_add_definition(s, set->items[i].text, set->items[i].len, err)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool is_definitions(const struct kube_resource *r)
+{
+  return strcmp(r->group, "apiextensions.k8s.io") == 0 &&
+         (strcmp(r->kind, "CustomResourceDefinition") == 0 ||
+          strcmp(r->plural, "customresourcedefinitions") == 0);
+}
+
+bool rec_store_finish(struct rec_store *s, struct aicr_buf *warnings,
+                      struct aicr_error *err)
+{
+  for (size_t i = 0; i < s->type_count; i++) {
+    if (is_definitions(&s->types[i].r) &&
+        !read_definitions(s, &s->types[i].set, err)) {
+      return false;
+    }
+  }
+  for (size_t i = 0; i < s->entry_count; i++) {
+    struct rec_entry *e = &s->entries[i];
+    if (is_definitions(&s->types[e->type].r) &&
+        !read_definitions(s, &e->set, err)) {
+      return false;
+    }
+    rec_set_finish(&e->set, s->types[e->type].r.plural, warnings);
+  }
+  for (size_t i = 0; i < s->type_count; i++) {
+    rec_name_type(s, &s->types[i], warnings);
+    rec_set_finish(&s->types[i].set, s->types[i].r.plural, warnings);
+  }
+  if (s->entry_count > 1) {
+    qsort(s->entries, s->entry_count, sizeof s->entries[0], compare_entries);
+  }
+  return true;
+}

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kube/status.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/text.h"
+#include "kube/fixed_text.h"
+#include "kube/json_tree.h"
+
+#define STATUS_MAX  (1u << 20)
+#define MESSAGE_MAX 1200 /* of the server's text in one of our messages */
+#define TEXT_MAX    200  /* of a body that is no Status */
+
+struct row {
+  int http;
+  enum aicr_code code;
+  const char *reason;
+};
+
+static const struct row by_http[] = {
+    {400, AICR_INVALID_REQUEST, "bad-request"},
+    {401, AICR_UNAUTHORIZED, "unauthenticated"},
+    {403, AICR_UNAUTHORIZED, "forbidden"},
+    {405, AICR_METHOD_NOT_ALLOWED, "method-not-allowed"},
+    {406, AICR_INVALID_REQUEST, "not-acceptable"},
+    {408, AICR_TIMEOUT, "server-timeout"},
+    {409, AICR_CONFLICT, "conflict"},
+    {410, AICR_INTERNAL, "expired"},
+    {413, AICR_INVALID_REQUEST, "too-large"},
+    {415, AICR_INVALID_REQUEST, "unsupported-media"},
+    {422, AICR_INVALID_REQUEST, "invalid"},
+    {429, AICR_RATE_LIMIT_EXCEEDED, "throttled"},
+    {502, AICR_SERVICE_UNAVAILABLE, "unavailable"},
+    {503, AICR_SERVICE_UNAVAILABLE, "unavailable"},
+    {504, AICR_TIMEOUT, "server-timeout"},
+};
+
+/* The reasons that Kubernetes knows and the HTTP code that belongs to each. */
+static const struct {
+  const char *name;
+  int http;
+} known_reasons[] = {
+    {"Unauthorized", 401},
+    {"Forbidden", 403},
+    {"NotFound", 404},
+    {"AlreadyExists", 409},
+    {"Conflict", 409},
+    {"Gone", 410},
+    {"Expired", 410},
+    {"Invalid", 422},
+    {"ServerTimeout", 504},
+    {"StorageReadError", 500},
+    {"Timeout", 504},
+    {"TooManyRequests", 429},
+    {"BadRequest", 400},
+    {"MethodNotAllowed", 405},
+    {"NotAcceptable", 406},
+    {"RequestEntityTooLarge", 413},
+    {"UnsupportedMediaType", 415},
+    {"InternalError", 500},
+    {"ServiceUnavailable", 503},
+};
+
+static const struct {
+  enum aicr_code code;
+  const char *reason, *text;
+} by_transport[KUBE_TRANSPORT_COUNT] = {
+    [KUBE_TRANSPORT_OK] = {AICR_INTERNAL, "unexpected-response",
+                           "no answer and no cause"},
+    [KUBE_TRANSPORT_DEADLINE] = {AICR_TIMEOUT, "deadline",
+                                 "the deadline passed before the answer came"},
+    [KUBE_TRANSPORT_CANCELED] = {AICR_CANCELED, "canceled",
+                                 "the request was canceled"},
+    [KUBE_TRANSPORT_SOCKET_TIMEOUT] = {AICR_TIMEOUT, "timeout",
+                                       "the server did not answer in time"},
+    [KUBE_TRANSPORT_DNS_TIMEOUT] = {AICR_TIMEOUT, "timeout",
+                                    "looking up the server's name timed out"},
+    [KUBE_TRANSPORT_REFUSED] = {AICR_SERVICE_UNAVAILABLE, "connect",
+                                "connection refused"},
+    [KUBE_TRANSPORT_RESET] = {AICR_SERVICE_UNAVAILABLE, "connection-lost",
+                              "connection reset"},
+    [KUBE_TRANSPORT_HTTP2_LOST] = {AICR_SERVICE_UNAVAILABLE, "connection-lost",
+                                   "HTTP/2 connection lost"},
+    [KUBE_TRANSPORT_UNREACHABLE] = {AICR_SERVICE_UNAVAILABLE, "connect",
+                                    "no route to the server"},
+    [KUBE_TRANSPORT_PIPE] = {AICR_SERVICE_UNAVAILABLE, "connection-lost",
+                             "broken pipe"},
+    [KUBE_TRANSPORT_DNS] = {AICR_SERVICE_UNAVAILABLE, "dns",
+                            "the server's name is not known"},
+    [KUBE_TRANSPORT_TLS] = {AICR_INTERNAL, "tls-verify",
+                            "the TLS connection could not be verified"},
+    [KUBE_TRANSPORT_CUT] = {AICR_SERVICE_UNAVAILABLE, "connection-lost",
+                            "the answer was cut before its end"},
+};
+
+/* The Status of an answer, as far as it is one. */
+struct status {
+  cJSON *tree;        /* NULL: the body is no Status */
+  const char *reason; /* "" when absent */
+  const char *message;
+  const char *name, *kind; /* of details */
+};
+
+static bool has_word(const char *text, const char *word)
+{
+  return strstr(text, word) != NULL;
+}
+
+static void read_status(const struct kube_answer *answer, struct status *s)
+{
+  *s = (struct status){.reason = "", .message = "", .name = "", .kind = ""};
+  if (answer->body.data == NULL || answer->body.len > STATUS_MAX) {
+    return;
+  }
+  cJSON *tree = kube_json_tree(answer->body.data, answer->body.len, NULL);
+  if (strcmp(kube_json_text(tree, "kind"), "Status") != 0) {
+    cJSON_Delete(tree);
+    return;
+  }
+  const cJSON *details = kube_json_member(tree, "details");
+  s->tree = tree;
+  s->reason = kube_json_text(tree, "reason");
+  s->message = kube_json_text(tree, "message");
+  s->name = kube_json_text(details, "name");
+  s->kind = kube_json_text(details, "kind");
+}
+
+static void keep_facts(const struct status *s, struct kube_failure *f)
+{
+  kube_set_text(f->status_reason, sizeof f->status_reason, s->reason);
+  const cJSON *causes =
+      kube_json_member(kube_json_member(s->tree, "details"), "causes");
+  const cJSON *cause = NULL;
+  cJSON_ArrayForEach(cause, causes)
+  {
+    if (f->cause_count == sizeof f->causes / sizeof f->causes[0]) {
+      return;
+    }
+    size_t i = f->cause_count++;
+    kube_set_text(f->causes[i].reason, sizeof f->causes[i].reason,
+                  kube_json_text(cause, "reason"));
+    kube_set_text(f->causes[i].field, sizeof f->causes[i].field,
+                  kube_json_text(cause, "field"));
+    kube_set_text(f->causes[i].message, sizeof f->causes[i].message,
+                  kube_json_text(cause, "message"));
+  }
+}
+
+/* The server's own words on one line, without what a terminal would obey. A
+ * server may say more than a quoted word holds, so this is longer. */
+static void plain_text(char out[MESSAGE_MAX], const char *text, size_t len,
+                       size_t limit)
+{
+  static const char hex[] = "0123456789abcdef";
+  size_t n = 0, i = 0;
+  if (limit > MESSAGE_MAX - 8) {
+    limit = MESSAGE_MAX - 8;
+  }
+  aicr_trim(&text, &len);
+  while (i < len && n < limit) {
+    uint32_t cp = 0;
+    size_t step = aicr_utf8_decode(text + i, len - i, &cp);
+    if (step == 1 && (cp == '\n' || cp == '\t' || cp == '\r')) {
+      out[n++] = ' ';
+    } else if (step == 0 || cp < 0x20 || (cp >= 0x7f && cp < 0xa0)) {
+      unsigned char c = (unsigned char)text[i + (step > 1 ? step - 1 : 0)];
+      out[n++] = '\\';
+      out[n++] = 'x';
+      out[n++] = hex[c >> 4];
+      out[n++] = hex[c & 15];
+    } else {
+      memcpy(out + n, text + i, step);
+      n += step;
+    }
+    i += step == 0 ? 1 : step;
+  }
+  if (i < len) {
+    memcpy(out + n, "…", strlen("…"));
+    n += strlen("…");
+  }
+  out[n] = '\0';
+}
+
+/* "get networks.networking.gke.io "gpu-nic0" in namespace "x"" */
+static void describe(const struct kube_failure *f, char *out, size_t size)
+{
+  struct aicr_quoted name, ns;
+  snprintf(out, size, "%s %s%s%s%s%s", f->verb, f->resource,
+           f->name[0] == '\0' ? "" : " ",
+           f->name[0] == '\0' ? ""
+                              : aicr_quote(&name, f->name, strlen(f->name)),
+           f->ns[0] == '\0' ? "" : " in namespace ",
+           f->ns[0] == '\0' ? "" : aicr_quote(&ns, f->ns, strlen(f->ns)));
+}
+
+static const struct row *row_of(int http)
+{
+  static const struct row redirect = {300, AICR_INTERNAL, "redirect-refused"};
+  static const struct row client = {400, AICR_INVALID_REQUEST, "bad-request"};
+  static const struct row server = {500, AICR_INTERNAL, "server-error"};
+  static const struct row other = {0, AICR_INTERNAL, "unexpected-response"};
+  for (size_t i = 0; i < sizeof by_http / sizeof by_http[0]; i++) {
+    if (by_http[i].http == http) {
+      return &by_http[i];
+    }
+  }
+  if (http >= 500 && http < 600) {
+    return &server;
+  }
+  if (http >= 400 && http < 500) {
+    return &client;
+  }
+  return http >= 300 && http < 400 ? &redirect : &other;
+}
+
+static int http_of_reason(const char *reason)
+{
+  size_t n = sizeof known_reasons / sizeof known_reasons[0];
+  for (size_t i = 0; i < n; i++) {
+    if (strcmp(known_reasons[i].name, reason) == 0) {
+      return known_reasons[i].http;
+    }
+  }
+  return 0;
+}
+
+static bool is_json(const char *content_type)
+{
+  return has_word(content_type, "json");
+}
+
+static bool is_html(const struct kube_answer *a)
+{
+  const char *body = a->body.data;
+  size_t len = body == NULL ? 0 : a->body.len;
+  if (has_word(a->content_type, "text/html")) {
+    return true;
+  }
+  aicr_trim(&body, &len);
+  return a->content_type[0] == '\0' && len > 0 && body[0] == '<';
+}
+
+/* A 404 has four meanings: the body's shape and discovery tell which. */
+static struct row read_404(const struct kube_request *rq,
+                           const struct kube_answer *a, const struct status *s,
+                           enum kube_served served)
+{
+  static const struct row no_api = {404, AICR_NOT_FOUND, "api-not-served"};
+  static const struct row absent = {404, AICR_NOT_FOUND, "not-found"};
+  static const struct row scope = {404, AICR_INTERNAL, "scope-mismatch"};
+  static const struct row unknown = {404, AICR_INTERNAL,
+                                     "discovery-incomplete"};
+  if (s->tree == NULL) {
+    if (is_json(a->content_type)) {
+      return *row_of(0);
+    }
+    return served == KUBE_SERVED_NO    ? no_api
+           : served == KUBE_SERVED_YES ? scope
+                                       : unknown;
+  }
+  int http = http_of_reason(s->reason);
+  if (http != 0 && http != 404) {
+    return *row_of(http);
+  }
+  if (s->name[0] == '\0') {
+    return served == KUBE_SERVED_YES ? scope : no_api;
+  }
+  /* The log of a pod on a node that is gone: the server names the node. */
+  bool log = rq->subresource != NULL && strcmp(rq->subresource, "log") == 0;
+  if (log && strcmp(s->kind, "pods") == 0 && rq->name != NULL &&
+      strcmp(s->name, rq->name) != 0) {
+    return (struct row){404, AICR_SERVICE_UNAVAILABLE, "node-gone"};
+  }
+  return absent;
+}
+
+/* What the server says without a reason in a 500, though it is our fault. */
+static struct row read_500(const struct status *s)
+{
+  static const char typed[] = "failed to create typed patch object";
+  if (s->reason[0] == '\0' &&
+      strncmp(s->message, typed, sizeof typed - 1) == 0) {
+    return (struct row){500, AICR_INVALID_REQUEST, "invalid"};
+  }
+  if (s->reason[0] == '\0' &&
+      has_word(s->message, "etcdserver: request is too large")) {
+    return (struct row){500, AICR_INVALID_REQUEST, "too-large"};
+  }
+  return *row_of(500);
+}
+
+static struct row read_http(const struct kube_request *rq,
+                            const struct kube_answer *a, const struct status *s,
+                            enum kube_served served)
+{
+  if (is_html(a)) {
+    return *row_of(0);
+  }
+  if (a->http == 404) {
+    return read_404(rq, a, s, served);
+  }
+  if (a->http == 500) {
+    return read_500(s);
+  }
+  struct row row = *row_of(a->http);
+  if (a->http == 409 && strcmp(s->reason, "AlreadyExists") == 0) {
+    row.reason = "already-exists";
+  }
+  return row;
+}
+
+/* What our words add to the server's: the meaning that its text hides. */
+static const char *meaning(const char *reason)
+{
+  static const char *const words[][2] = {
+      {"api-not-served", "the API is not served"},
+      {"not-found", "not found"},
+      {"scope-mismatch", "the API is served, but not under this scope"},
+      {"discovery-incomplete",
+       "page not found, and discovery cannot tell whether the API is served"},
+      {"forbidden", "forbidden"},
+      {"unauthenticated", "the credentials were not accepted"},
+      {"unexpected-response", "unexpected response"},
+      {"redirect-refused", "a redirect was refused"},
+      {"node-gone", "the node of the pod is gone"},
+  };
+  for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+    if (strcmp(words[i][0], reason) == 0) {
+      return words[i][1];
+    }
+  }
+  return reason;
+}
+
+static void fail_http(const struct kube_answer *a, const struct status *s,
+                      const struct row *row, const char *call,
+                      struct aicr_error *err)
+{
+  char text[MESSAGE_MAX];
+  const char *from = s->message;
+  size_t len = strlen(from), limit = MESSAGE_MAX;
+  if (s->tree == NULL) {
+    from = a->body.data == NULL ? "" : a->body.data;
+    len = a->body.data == NULL ? 0 : a->body.len;
+    limit = TEXT_MAX;
+  }
+  plain_text(text, from, len, limit);
+  const char *sep = text[0] == '\0' ? "" : ": ";
+  bool verdict = strcmp(row->reason, "not-found") == 0 ||
+                 strcmp(row->reason, "api-not-served") == 0;
+  if (verdict) {
+    aicr_verdict(err, row->code, row->reason, "%s: %s (HTTP %d)%s%s", call,
+                 meaning(row->reason), a->http, sep, text);
+  } else {
+    aicr_fail(err, row->code, row->reason, "%s: %s (HTTP %d)%s%s", call,
+              meaning(row->reason), a->http, sep, text);
+  }
+}
+
+void kube_status_error(const struct kube_request *rq,
+                       const struct kube_answer *answer,
+                       enum kube_served served, struct aicr_error *err,
+                       struct kube_failure *failure)
+{
+  char call[1024];
+  failure->http = 0;
+  failure->transport = KUBE_TRANSPORT_OK;
+  failure->status_reason[0] = '\0';
+  failure->attempts = answer->attempts;
+  failure->served = served;
+  failure->cause_count = 0;
+  if (answer->error.code != AICR_CODE_NONE) {
+    *err = answer->error;
+    return;
+  }
+  describe(failure, call, sizeof call);
+  if (answer->http == 0) {
+    unsigned t = (unsigned)answer->transport;
+    if (t >= KUBE_TRANSPORT_COUNT) {
+      t = KUBE_TRANSPORT_OK;
+    }
+    failure->transport = answer->transport;
+    aicr_fail(err, by_transport[t].code, by_transport[t].reason, "%s: %s", call,
+              by_transport[t].text);
+    return;
+  }
+  struct status status;
+  read_status(answer, &status);
+  failure->http = answer->http;
+  keep_facts(&status, failure);
+  struct row row = read_http(rq, answer, &status, served);
+  fail_http(answer, &status, &row, call, err);
+  cJSON_Delete(status.tree);
+}
