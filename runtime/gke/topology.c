@@ -7,7 +7,8 @@
 #include "core/text.h"
 #include "gke/records.h"
 
-enum { NIC_NAME, NIC_IP, NIC_PCI, NIC_IPV6 };
+/* birthIPv6 and ipv6Address are read for their type only. */
+enum { NIC_NAME, NIC_IP, NIC_PCI };
 
 static const struct gke_shape nic_shape = {
     GKE_NIC_INFO_ANNOTATION,
@@ -15,7 +16,7 @@ static const struct gke_shape nic_shape = {
     {"birthName", "birthIP", "pciAddress", "birthIPv6", NULL},
 };
 
-enum { NORTH_NETWORK, NORTH_IP, NORTH_IPV6 };
+enum { NORTH_NETWORK, NORTH_IP };
 
 static const struct gke_shape north_shape = {
     GKE_NORTH_INTERFACES_ANNOTATION,
@@ -76,7 +77,7 @@ static bool keep_nic(struct gke_nic_info *info, struct gke_record *r,
   nic->pci_len = r->len[NIC_PCI];
   nic->ip = r->field[NIC_IP];
   nic->ip_len = r->len[NIC_IP];
-  memset(r, 0, sizeof(*r));
+  r->field[NIC_NAME] = r->field[NIC_PCI] = r->field[NIC_IP] = NULL;
   info->count++;
   number = canonical_number(nic);
   if (number > 0) {
@@ -101,9 +102,6 @@ static bool keep_nics(struct gke_nic_info *info, struct gke_records *r,
 
     if (e->len[NIC_NAME] && e->len[NIC_PCI] && !keep_nic(info, e, err))
       return false;
-    /* birthIPv6 was only there for its type; a kept record has none left. */
-    aicr_free(e->field[NIC_IPV6]);
-    e->field[NIC_IPV6] = NULL;
   }
   if (info->count == 0)
     return aicr_verdict(err, AICR_INVALID_REQUEST, "nic-info-empty",

@@ -14,7 +14,7 @@
 
 /* Tables of rows for cmocka: one row, one test case. */
 
-#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 struct rows {
   struct CMUnitTest *tests;
@@ -22,14 +22,13 @@ struct rows {
 };
 
 /* Adds one test case for a row; the test finds the row in *state. */
-static inline void add_row(struct rows *r, const char *prefix,
-                           const char *name, CMUnitTestFunction test,
-                           const void *row)
+static inline void add_row(struct rows *r, const char *prefix, const char *name,
+                           CMUnitTestFunction test, const void *row)
 {
   size_t size = strlen(prefix) + strlen(name) + 16;
   char *full = malloc(size);
 
-  r->tests = realloc(r->tests, (r->count + 1) * sizeof *r->tests);
+  r->tests = realloc(r->tests, (r->count + 1) * sizeof(*r->tests));
   if (!full || !r->tests)
     abort();
   snprintf(full, size, "%s %02zu %s", prefix, r->count + 1, name);
@@ -37,7 +36,7 @@ static inline void add_row(struct rows *r, const char *prefix,
   for (char *p = full; *p; p++)
     if ((unsigned char)*p < 0x20 || *p == '#')
       *p = '?';
-  memset(&r->tests[r->count], 0, sizeof *r->tests);
+  memset(&r->tests[r->count], 0, sizeof(*r->tests));
   r->tests[r->count].name = full;
   r->tests[r->count].test_func = test;
   r->tests[r->count].initial_state = (void *)(uintptr_t)row;

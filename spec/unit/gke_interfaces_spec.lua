@@ -88,8 +88,8 @@ describe("the interfaces annotation", function()
 
   it("names its key and both sides when the first entry is wrong", function()
     local err = raised(gke.parse_interfaces, '[{"interfaceName":"eth1","network":"lyra\\n"}]')
-    assert.equal('annotation networking.gke.io/interfaces: the first entry is "eth1" → "lyra\\n", '
-      .. 'wanted "eth0" → "default"', err.message)
+    assert.equal('annotation networking.gke.io/interfaces: the first entry is '
+      .. '"eth1" → "lyra\\n", ' .. 'wanted "eth0" → "default"', err.message)
   end)
 
   it("says which entry has the wrong type", function()
@@ -116,7 +116,8 @@ describe("the interfaces annotation", function()
   end)
 
   it("compares bytes beyond a NUL", function()
-    local err = raised(gke.parse_interfaces, '[{"interfaceName":"eth0\\u0000","network":"default"}]')
+    local err = raised(gke.parse_interfaces,
+      '[{"interfaceName":"eth0\\u0000","network":"default"}]')
     assert.equal("annotation-first-entry", err.reason)
     assert.same({ { interfaceName = "a\0b", network = "" } }, gke.parse_interfaces(
       "[" .. E0 .. ',{"interfaceName":"a\\u0000b"}]'))
