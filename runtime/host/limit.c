@@ -76,9 +76,9 @@ void aicr_end_position(struct aicr_buf *out, lua_State *co)
 
   if (!aicr_user_frame(co, 0, file, sizeof(file), &line))
     return;
-  aicr_buf_adds(out, ",\"file\":");
+  aicr_buf_adds(out, ",\"at\":{\"file\":");
   aicr_json_write_string(out, file, strlen(file));
-  aicr_buf_addf(out, ",\"line\":%d", line);
+  aicr_buf_addf(out, ",\"line\":%d}", line);
 }
 
 /* ,"trace":["run (checks/x.lua:17)", …]: the user's frames only. */

@@ -21,7 +21,8 @@ void aicr_end_describe(struct aicr_task *t, int status, int results);
 /* Notes a message of the host's own as the ending. */
 void aicr_end_message(struct aicr_task *t, const char *message);
 
-/* Appends ,"file":…,"line":… of the innermost user frame of co, if any. */
+/* Appends ,"at":{"file":…,"line":…} of the innermost user frame of co, if any.
+ */
 void aicr_end_position(struct aicr_buf *out, lua_State *co);
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/print.h"
 #include "host/require.h"
 
 static_assert(LUA_VERSION_NUM == 504, "written for Lua 5.4");
@@ -180,6 +181,8 @@ static void push_user_globals(lua_State *L)
   }
   aicr_push_user_require(L);
   lua_setfield(L, -2, "require");
+  lua_pushcfunction(L, aicr_user_print);
+  lua_setfield(L, -2, "print");
 }
 
 void aicr_push_user_env(lua_State *L)

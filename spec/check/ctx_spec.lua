@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- What ctx does, through the real program.
+require "aicr_native"
 local binary = require "spec.support.binary"
 local files = require "spec.support.files"
 

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- Hostile and clumsy checks through the real program: each ends alone, as an error with its file and line, and the
 --- other checks finish.
+require "aicr_native"
 local binary = require "spec.support.binary"
 local files = require "spec.support.files"
 

@@ -7,20 +7,34 @@ local M = {}
 
 --- Runs it with those arguments.
 ---@param args string[]
+---@param how? table env: variables to set; stdout: a redirection instead of ">FILE", such as
+--- ">&-"; terminal: columns of a terminal that stdout then is (line ends become \r\n)
 ---@return table {code=, stdout=, stderr=}
-function M.run(args)
+function M.run(args, how)
+  how = how or {}
   local folder = files.folder()
   local words = { files.quote(assert(os.getenv "AICR_RUN", "AICR_RUN is not set")) }
   for i, arg in ipairs(args) do
     words[i + 1] = files.quote(arg)
   end
-  local command = ("%s >%s/out 2>%s/err </dev/null"):format(table.concat(words, " "), folder, folder)
-  local _, how, code = os.execute(command)
+  local command = table.concat(words, " ")
+  for name, value in pairs(how.env or {}) do
+    command = ("%s=%s %s"):format(name, files.quote(value), command)
+  end
+  if how.terminal then
+    command = ("stty cols %d && %s 2>%s/err"):format(how.terminal, command, folder)
+    command = ("script -qec %s /dev/null >%s/out"):format(files.quote(command), folder)
+  else
+    command = ("%s %s 2>%s/err"):format(command, how.stdout or (">%s/out"):format(folder), folder)
+  end
+  local _, ending, code = os.execute(command .. " </dev/null")
   local result = {
-    code = code, stdout = files.read(folder .. "/out"), stderr = files.read(folder .. "/err"),
+    code = code,
+    stdout = files.exists(folder .. "/out") and files.read(folder .. "/out") or "",
+    stderr = files.read(folder .. "/err"),
   }
   files.remove(folder)
-  assert(how == "exit", ("ended by signal %s: %s"):format(code, result.stderr))
+  assert(ending == "exit", ("ended by signal %s: %s"):format(code, result.stderr))
   return result
 end
 
@@ -28,9 +42,7 @@ end
 ---@param args string[]
 ---@return table report with .exit the exit code
 function M.report(args)
-  local words = table.move(args, 1, #args, 1, {})
-  words[#words + 1] = "-f"
-  words[#words + 1] = "json"
+  local words = table.move(args, 1, #args, 3, { "-f", "json" })
   local result = M.run(words)
   assert(result.stdout ~= "", "no report; exit " .. result.code .. ": " .. result.stderr)
   local report = json.decode(result.stdout)

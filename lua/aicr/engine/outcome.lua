@@ -137,7 +137,8 @@ function ENDED.error(ending)
 end
 
 function ENDED.script(ending)
-  local file, line = opt(ending.file), opt(ending.line)
+  local at = opt(ending.at) or {}
+  local file, line = opt(at.file), opt(at.line)
   local message = tostring(opt(ending.message) or "the check raised an error without a message")
   if file then
     local where = line and ("%s:%d: "):format(file, line) or file .. ": "
@@ -163,7 +164,7 @@ function ENDED.budget(ending)
 end
 
 function ENDED.deadline(ending, item)
-  local limit = item.timeout_ms and " of " .. text.duration(item.timeout_ms) or ""
+  local limit = item.timeout_ms and " of " .. text.time_limit(item.timeout_ms) or ""
   return {
     outcome = "error",
     code = "TIMEOUT",
