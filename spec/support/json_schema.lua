@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
---- The part of JSON Schema (2020-12) that spec/schema/ uses: type, const, enum, required, properties,
+--- The part of JSON Schema (2020-12) that spec/schema/ uses: type, const, enum, required,
+--- properties,
 --- additionalProperties, items, minimum, minLength, maxLength, pattern, allOf, anyOf, not, $ref.
 --- An unknown keyword raises, so that a schema cannot ask for what is not looked at.
 local json = require "aicr.json"

@@ -9,13 +9,15 @@ local ITEM <const> = {
 }
 
 local FAIL <const> = {
-  kind = "fail", code = "NOT_FOUND", reason = "too-few", message = "7 of 8", at = { file = "c.lua", line = 31 },
+  kind = "fail", code = "NOT_FOUND", reason = "too-few", message = "7 of 8",
+    at = { file = "c.lua", line = 31 },
 }
 local SKIP <const> = { kind = "skip", reason = "not-declared", message = "not in the recipe" }
 local FALSE <const> = { what = "gpus", op = "==", expected = 8, actual = 7, ok = false }
 local TRUE <const> = { what = "gpus", op = "==", expected = 8, actual = 8, ok = true }
 local EXPECTATION <const> = {
-  kind = "expectation", code = "CONFLICT", reason = "expectation", message = "gpus: got 7, required == 8",
+  kind = "expectation", code = "CONFLICT", reason = "expectation",
+    message = "gpus: got 7, required == 8",
 }
 
 local function returned(result)
@@ -36,7 +38,8 @@ local ROWS <const> = {
   { "a phrase, true expectations", returned "8 bound", { expectations = { TRUE } }, { "pass" } },
   { "nothing, a true expectation", returned(nil), { expectations = { TRUE } }, { "pass" } },
   { "nothing, no expectation", returned(nil), {}, { "error", "INTERNAL", "script" } },
-  { "a number", { how = "returned", result_type = "number" }, {}, { "error", "INTERNAL", "script" } },
+  { "a number", { how = "returned", result_type = "number" }, {},
+    { "error", "INTERNAL", "script" } },
   { "a boolean, though an expectation holds", { how = "returned", result_type = "boolean" },
     { expectations = { TRUE } }, { "error", "INTERNAL", "script" } },
   { "a false expectation", returned "fine", { endings = { EXPECTATION }, expectations = { FALSE } },
@@ -54,43 +57,57 @@ local ROWS <const> = {
     { "fail", "NOT_FOUND", "too-few" } },
   { "ctx:fail, then a Lua error", { how = "script", message = "boom" }, { endings = { FAIL } },
     { "fail", "NOT_FOUND", "too-few" } },
-  { "ctx:fail, then an error object", raised { code = "INTERNAL", reason = "malformed", message = "m" },
+  { "ctx:fail, then an error object", raised { code = "INTERNAL", reason = "malformed",
+    message = "m" },
     { endings = { FAIL } }, { "fail", "NOT_FOUND", "too-few" } },
-  { "ctx:fail, then the deadline", { how = "deadline" }, { endings = { FAIL } }, { "fail", "NOT_FOUND", "too-few" } },
+  { "ctx:fail, then the deadline", { how = "deadline" }, { endings = { FAIL } },
+    { "fail", "NOT_FOUND", "too-few" } },
   { "ctx:fail, then a signal", { how = "canceled", reason = "SIGINT" }, { endings = { FAIL } },
     { "fail", "NOT_FOUND", "too-few" } },
-  { "a false expectation, then memory", { how = "memory" }, { endings = { EXPECTATION }, expectations = { FALSE } },
+  { "a false expectation, then memory", { how = "memory" },
+    { endings = { EXPECTATION }, expectations = { FALSE } },
     { "fail", "CONFLICT", "expectation" } },
   { "a skip that was caught, then a fail", { how = "ended" }, { endings = { SKIP, FAIL } },
     { "fail", "NOT_FOUND", "too-few" } },
   { "ctx:skip", { how = "ended" }, { endings = { SKIP } }, { "skip", nil, "not-declared" } },
-  { "ctx:skip that was caught, and a phrase", returned "fine", { endings = { SKIP } }, { "skip", nil, "not-declared" } },
-  { "ctx:skip that was caught, then a Lua error", { how = "script", message = "boom" }, { endings = { SKIP } },
+  { "ctx:skip that was caught, and a phrase", returned "fine", { endings = { SKIP } },
+    { "skip", nil, "not-declared" } },
+  { "ctx:skip that was caught, then a Lua error", { how = "script", message = "boom" },
+    { endings = { SKIP } },
     { "error", "INTERNAL", "script" } },
   { "ctx:skip that was caught, then the deadline", { how = "deadline" }, { endings = { SKIP } },
     { "error", "TIMEOUT", "timeout" } },
   { "an eventually that was never true", { how = "ended" },
-    { endings = { { kind = "fail", code = "TIMEOUT", reason = "never-true", message = "last seen: 1 of 2" } } },
+    { endings = { { kind = "fail", code = "TIMEOUT", reason = "never-true",
+      message = "last seen: 1 of 2" } } },
     { "fail", "TIMEOUT", "never-true" } },
-  { "an error object with verdict", raised { code = "INVALID_REQUEST", reason = "mapping-mismatch", message = "m",
+  { "an error object with verdict", raised { code = "INVALID_REQUEST", reason = "mapping-mismatch",
+    message = "m",
     verdict = true }, {}, { "fail", "INVALID_REQUEST", "mapping-mismatch" } },
-  { "an error object without verdict", raised { code = "UNAUTHORIZED", reason = "forbidden", message = "m",
+  { "an error object without verdict", raised { code = "UNAUTHORIZED", reason = "forbidden",
+    message = "m",
     verdict = false }, {}, { "error", "UNAUTHORIZED", "forbidden" } },
-  { "an error object whose verdict is null", raised { code = "INTERNAL", reason = "not-recorded", message = "m",
+  { "an error object whose verdict is null",
+    raised { code = "INTERNAL", reason = "not-recorded", message = "m",
     verdict = json.null }, {}, { "error", "INTERNAL", "not-recorded" } },
   { "the deadline", { how = "deadline" }, {}, { "error", "TIMEOUT", "timeout" } },
   { "the deadline, though expectations hold", { how = "deadline" }, { expectations = { TRUE } },
     { "error", "TIMEOUT", "timeout" } },
-  { "a signal", { how = "canceled", reason = "SIGTERM" }, {}, { "error", "CANCELED", "interrupted" } },
-  { "a Lua error", { how = "script", message = "boom", at = { at = { file = "c.lua", line = 3 } } }, {},
+  { "a signal", { how = "canceled", reason = "SIGTERM" }, {},
+    { "error", "CANCELED", "interrupted" } },
+  { "a Lua error", { how = "script", message = "boom", at = { at = { file = "c.lua", line = 3 } } },
+    {},
     { "error", "INTERNAL", "script" } },
   { "memory", { how = "memory" }, {}, { "error", "INTERNAL", "memory" } },
   { "instructions", { how = "budget" }, {}, { "error", "INTERNAL", "budget" } },
-  { "a pass whose clean-up failed", returned "fine", { cleanup = { ok = false, message = "pod stays" } },
+  { "a pass whose clean-up failed", returned "fine",
+    { cleanup = { ok = false, message = "pod stays" } },
     { "error", "INTERNAL", "cleanup" } },
-  { "a skip whose clean-up failed", { how = "ended" }, { endings = { SKIP }, cleanup = { ok = false } },
+  { "a skip whose clean-up failed", { how = "ended" },
+    { endings = { SKIP }, cleanup = { ok = false } },
     { "error", "INTERNAL", "cleanup" } },
-  { "a fail whose clean-up failed", { how = "ended" }, { endings = { FAIL }, cleanup = { ok = false } },
+  { "a fail whose clean-up failed", { how = "ended" },
+    { endings = { FAIL }, cleanup = { ok = false } },
     { "fail", "NOT_FOUND", "too-few" } },
   { "an error whose clean-up failed", { how = "deadline" }, { cleanup = { ok = false } },
     { "error", "TIMEOUT", "timeout" } },
@@ -122,13 +139,15 @@ describe("the outcome of a check", function()
   end)
 
   it("prefers the fix that the fail gives", function()
-    local own = { kind = "fail", code = "CONFLICT", reason = "too-few", message = "m", fix = "mine", why = "because" }
+    local own = { kind = "fail", code = "CONFLICT", reason = "too-few", message = "m", fix = "mine",
+      why = "because" }
     local out = of({ how = "ended" }, { endings = { own } })
     assert.same({ "mine", "because" }, { out.fix, out.why })
   end)
 
   it("has a next step for the client's and the host's own reasons", function()
-    for _, reason in ipairs { "forbidden", "not-recorded", "undeclared-permission", "api-not-served" } do
+    for _, reason in ipairs { "forbidden", "not-recorded", "undeclared-permission",
+      "api-not-served" } do
       assert.is_string(of(raised { code = "INTERNAL", reason = reason, message = "m" }).fix, reason)
     end
     assert.truthy(of({ how = "deadline" }).fix:find("--set x.timeout=", 1, true))
@@ -137,7 +156,8 @@ describe("the outcome of a check", function()
 
   it("puts the cause behind the message, once", function()
     local function message(cause)
-      return of(raised { code = "INTERNAL", reason = "r", message = "cannot list nodes", cause = cause }).message
+      return of(raised { code = "INTERNAL", reason = "r", message = "cannot list nodes",
+        cause = cause }).message
     end
     assert.equal("cannot list nodes: timed out", message { message = "timed out" })
     assert.equal("cannot list nodes: timed out", message "timed out")
@@ -146,13 +166,17 @@ describe("the outcome of a check", function()
   end)
 
   it("shows the user's file and line of a Lua error first, once", function()
-    local out = of { how = "script", message = "boom", at = { file = "c.lua", line = 3 }, trace = { "run (c.lua:3)" } }
-    assert.same({ "c.lua:3: boom", "c.lua", 3, { "run (c.lua:3)" } }, { out.message, out.file, out.line, out.trace })
-    assert.equal("c.lua:3: boom", of { how = "script", message = "c.lua:3: boom", at = { file = "c.lua", line = 3 } }.message)
+    local out = of { how = "script", message = "boom", at = { file = "c.lua", line = 3 },
+      trace = { "run (c.lua:3)" } }
+    assert.same({ "c.lua:3: boom", "c.lua", 3, { "run (c.lua:3)" } },
+      { out.message, out.file, out.line, out.trace })
+    assert.equal("c.lua:3: boom", of { how = "script", message = "c.lua:3: boom",
+      at = { file = "c.lua", line = 3 } }.message)
   end)
 
   it("counts several false expectations and tells the first", function()
-    local out = of(returned "x", { endings = { EXPECTATION, EXPECTATION }, expectations = { FALSE, TRUE, FALSE } })
+    local out = of(returned "x", { endings = { EXPECTATION, EXPECTATION },
+      expectations = { FALSE, TRUE, FALSE } })
     assert.equal("2 expectations do not hold; first: gpus: got 7, required == 8", out.message)
   end)
 
@@ -186,7 +210,8 @@ describe("the outcome of a check", function()
       local out = of(returned "fine", PART, { strict = true })
       assert.same({ "fail", "CONFLICT", "coverage" }, { out.outcome, out.code, out.reason })
       assert.equal("only 1 of 2 verified: fine", out.message)
-      assert.equal("pass", of(returned "fine", { coverage = { verified = 2, total = 2 } }, { strict = true }).outcome)
+      assert.equal("pass", of(returned "fine", { coverage = { verified = 2, total = 2 } },
+        { strict = true }).outcome)
     end)
 
     it("leaves a skip a skip", function()
@@ -197,12 +222,14 @@ describe("the outcome of a check", function()
 
   describe("with a comparison", function()
     local function phrase(diff)
-      return of(raised { code = "INVALID_REQUEST", reason = "mapping-mismatch", message = "m", verdict = true,
+      return of(raised { code = "INVALID_REQUEST", reason = "mapping-mismatch", message = "m",
+        verdict = true,
         details = { diff = diff } }).result
     end
 
     it("counts the rows that differ", function()
-      local rows = { { k = "1", l = "a", r = "a" }, { k = "2", l = "b", r = json.null }, { k = "3", l = "c", r = "d" } }
+      local rows = { { k = "1", l = "a", r = "a" }, { k = "2", l = "b", r = json.null },
+        { k = "3", l = "c", r = "d" } }
       assert.equal("2 of 3 positions differ from the recipe",
         phrase { key = "position", left = "recipe", right = "deployed", rows = rows })
       assert.equal("1 of 1 position differs from the recipe",
@@ -210,7 +237,8 @@ describe("the outcome of a check", function()
     end)
 
     it("takes the message where the comparison has another shape", function()
-      for _, diff in ipairs { "x", 7, { rows = "x" }, { key = 1, left = "a", right = "b", rows = { { k = "1" } } },
+      for _, diff in ipairs { "x", 7, { rows = "x" },
+        { key = 1, left = "a", right = "b", rows = { { k = "1" } } },
         { key = "k", left = "a", right = "b", rows = { "x" } }, json.null, {} } do
         assert.equal("m", phrase(diff))
       end

@@ -263,7 +263,7 @@ end
 
 function Catalog:add_entry(entry, suite, items)
   local first = #items + 1
-  local word = type(entry) == "table" and (entry.path or entry[1]) or entry
+  local word = type(entry) == "table" and entry.path or entry
   if self:resolve(word, items, suite) then
     self.problems:add("%s: %s is a suite; a suite lists checks", suite.path, word)
     return

@@ -2,7 +2,6 @@
 --- `--list` and `--explain`: what the selected checks are (cli-and-reports.md 6.6).
 local text = require "aicr.report.text"
 local ordered = require "aicr.report.ordered"
-local time = require "aicr.time"
 
 local M = {}
 
@@ -34,7 +33,7 @@ local function list(plan)
   local rows = { { "PHASE", "NAME", "PLATFORMS", "TIMEOUT", "SUMMARY" } }
   for _, item in ipairs(plan) do
     rows[#rows + 1] = {
-      item.phase, item.name, platforms(item), time.format_duration(item.timeout_ms),
+      item.phase, item.name, platforms(item), text.time_limit(item.timeout_ms),
       text.printable(item.meta.summary or ""),
     }
   end
@@ -90,7 +89,7 @@ local function explain(item)
   if #(meta.tags or {}) > 0 then
     facts[#facts + 1] = "tags " .. table.concat(meta.tags, ", ")
   end
-  facts[#facts + 1] = "timeout " .. time.format_duration(item.timeout_ms)
+  facts[#facts + 1] = "timeout " .. text.time_limit(item.timeout_ms)
   facts[#facts + 1] = ("%s (%s)"):format(item.path, item.origin)
   lines[2] = "  " .. table.concat(facts, ", ")
   if meta.doc then

@@ -98,7 +98,10 @@ local function apply_skips(items, by_name, skip, all_names, problems)
   local known
   for _, name in ipairs(skip) do
     if not by_name[name] then
-      known = known or table.move(names_of(items), 1, #items, 1, all_names())
+      if not known then
+        known = all_names()
+        table.move(names_of(items), 1, #items, #known + 1, known)
+      end
       for _, unknown in ipairs(phases.unknown_skips({ name }, known)) do
         problems:add('--skip: no check named "%s"%s', unknown, message.suggestion(unknown, known))
       end

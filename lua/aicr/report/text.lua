@@ -38,6 +38,19 @@ function M.duration(ms)
   return ("%dh %02dm"):format(s // 3600, s % 3600 // 60)
 end
 
+local UNITS <const> = { { "h", 3600000 }, { "m", 60000 }, { "s", 1000 } }
+
+--- A time limit as it would be typed: `5m`, `90s`, `1h`.
+--- @param ms integer milliseconds
+function M.time_limit(ms)
+  for _, unit in ipairs(UNITS) do
+    if ms % unit[2] == 0 then
+      return ("%d%s"):format(ms // unit[2], unit[1])
+    end
+  end
+  return ("%dms"):format(ms)
+end
+
 --- RFC 3339 UTC with milliseconds.
 --- @param ms integer milliseconds since the epoch
 function M.timestamp(ms)

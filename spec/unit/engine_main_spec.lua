@@ -1,0 +1,481 @@
+-- SPDX-License-Identifier: Apache-2.0
+require "aicr_native"
+local fake_host = require "spec.support.fake_host"
+local json = require "aicr.json"
+local json_schema = require "spec.support.json_schema"
+local main = require "aicr.engine.main"
+
+local SCHEMA <const> = json_schema.load("spec/schema/report.schema.json")
+
+local function check(name, fields)
+  local meta = { name = name, phase = "deployment", summary = "it holds" }
+  for k, v in pairs(fields or {}) do
+    meta[k] = v
+  end
+  return meta
+end
+
+local FAIL <const> = { fail = { code = "CONFLICT", reason = "bad", message = "it is bad" } }
+local ERROR <const> = { ending = { how = "script", message = "boom",
+  at = { file = "x.lua", line = 2 } } }
+local SKIP <const> = { skip = { reason = "not-applicable", message = "not here" } }
+
+local EMBEDDED <const> = {
+  ["checks/deployment/gke.lua"] = check("gke-networks",
+    { platforms = { "gcp" }, needs = { "list networks" } }),
+  ["checks/deployment/any.lua"] = check("node-health"),
+  ["checks/performance/bw.lua"] = check("nccl-bw", { phase = "performance" }),
+  ["lua/aicr/engine/target.lua"] = "return {}",
+}
+
+local FACTS <const> = { result = "2", record = { extra = { platform = "gcp", gpu_nodes = 2,
+  gpus = 16 } } }
+
+local function recipe(validation, more)
+  return ([[
+kind: RecipeResult
+apiVersion: aicr.run/v1
+metadata: {version: v1.3.0}
+criteria: {service: %s}
+componentRefs: []
+validation: %s
+]]):format(more or "any", json.encode(validation))
+end
+
+-- Runs the engine; gives the exit code, stdout, stderr, the decoded JSON report and the host's
+-- state.
+local function engine(fields)
+  fields.embedded = fields.embedded or EMBEDDED
+  fields.endings = fields.endings or {}
+  fields.endings.target = fields.endings.target or FACTS
+  fields.options = fields.options or {}
+  local host = fake_host.new(fields)
+  fields.options.output = fields.options.output or { "out.json" }
+  local code = main(fake_host.command(fields), host)
+  local written = host.state.written
+  local report = written["out.json"] and json.decode(written["out.json"])
+  if report then
+    assert(json_schema.validate(report, SCHEMA))
+  end
+  return code, written["-"] or "", written.stderr or "", report, host.state
+end
+
+local function outcomes(report)
+  local out = {}
+  for i, c in ipairs(report.checks) do
+    out[i] = ("%s %s%s"):format(c.name, c.outcome, c.reason and " " .. c.reason or "")
+  end
+  return out
+end
+
+describe("the exit code of a run", function()
+  local disk = {
+    ["s/a.lua"] = check "a", ["s/b.lua"] = check "b",
+      ["s/c.lua"] = check("c", { tags = { "slow" } }),
+  }
+  for _, row in ipairs {
+    { "passes", 0, {} },
+    { "passes and skips", 0, { a = SKIP } },
+    { "only skips", 0, { a = SKIP, b = SKIP, c = SKIP } },
+    { "a fail", 1, { b = FAIL } },
+    { "an error", 3, { b = ERROR } },
+    { "a fail and an error", 1, { a = ERROR, b = FAIL } },
+    { "a skip, strict", 1, { a = SKIP }, { strict = true } },
+    { "passes, strict", 0, {}, { strict = true } },
+    { "no check selected", 4, {}, { tags = { "none" } } },
+  } do
+    it(("is %d for %s"):format(row[2], row[1]), function()
+      local code, out, err, report = engine { operands = { "s/" }, disk = disk, endings = row[3],
+        options = row[4] }
+      assert.equal(row[2], code)
+      assert.equal(row[2], report.run.exit_code)
+      assert.equal("", err)
+      assert.equal(row[2] ~= 0, out:find(("exit %d: "):format(row[2]), 1, true) ~= nil)
+    end)
+  end
+
+  it("is 3 when a report cannot be written, though all passed, and the others are", function()
+    local code, out, err, report = engine {
+      operands = { "s/" }, disk = disk, unwritable = { ["no/x.xml"] = "No such file or directory" },
+      options = { output = { "no/x.xml", "out.json" } },
+    }
+    assert.equal(3, code)
+    assert.equal("aicr-run: cannot write the report no/x.xml: No such file or directory\n", err)
+    assert.truthy(out:find("exit 3: a report could not be written", 1, true))
+    assert.equal(3, report.run.exit_code)
+  end)
+
+  it("stays 1 when a report cannot be written and a check failed", function()
+    local code = engine {
+      operands = { "s/" }, disk = disk, endings = { a = FAIL },
+        unwritable = { ["-"] = "No space left on device" },
+    }
+    assert.equal(1, code)
+  end)
+
+  for signal, number in pairs { SIGINT = 130, SIGTERM = 143 } do
+    it(("is %d after %s, and reports are written"):format(number, signal), function()
+      local code, out, _, report = engine {
+        operands = { "s/" }, disk = disk,
+        events = { { kind = "done", id = 0 }, { kind = "signal", signal = signal } },
+      }
+      assert.equal(number, code)
+      assert.is_true(report.run.interrupted)
+      assert.same({ "a error interrupted", "b error interrupted", "c error interrupted" },
+        outcomes(report))
+      assert.truthy(out:find("exit " .. number, 1, true))
+    end)
+  end
+
+  it("is 130 when the signal comes while the target is looked at", function()
+    local code, _, _, report, state = engine {
+      operands = { "s/" }, disk = disk, events = { { kind = "signal", signal = "SIGINT" } },
+    }
+    assert.equal(130, code)
+    assert.same({ "a error interrupted", "b error interrupted", "c error interrupted" },
+      outcomes(report))
+    assert.equal(1, #state.started)
+  end)
+end)
+
+describe("a usage error", function()
+  local function usage(fields)
+    local code, out, err, report, state = engine(fields)
+    assert.equal(2, code)
+    assert.equal("", out)
+    assert.is_nil(report)
+    assert.is_nil(state.where)
+    assert.same({}, state.started)
+    assert.truthy(err:find("aicr%-run: no check was run\n$"))
+    return err
+  end
+
+  for _, row in ipairs {
+    { "an unknown check", { operands = { "nccl-bv" } },
+      'no check named "nccl-bv"; did you mean "nccl-bw"?' },
+    { "an unknown platform", { operands = { "nccl-bw" }, options = { platform = "gke" } },
+      '--platform "gke" is not valid; expected one of: aws, gcp, azure, oci, onprem, togetherai, mistral, forge, nscale' },
+    { "an unknown phase", { options = { phase = { "x" } } }, '--phase "x" is not valid' },
+    { "a bad seed", { options = { seed = "x" } },
+      '--seed: expected an integer of at least 0, found "x"' },
+    { "an unknown format", { options = { format = "jason" } },
+      '--format: unknown format "jason"; did you mean "json"?' },
+    { "a later format", { options = { format = "tap" } },
+      "--format: format tap is not available yet" },
+    { "a parameter", { options = { set = { "x=1" } } },
+      '--set x: no selected check has a parameter "x"' },
+    { "a skip", { options = { skip = { "node-helth" } } },
+      'no check named "node-helth"; did you mean "node-health"?' },
+    { "a missing recipe", { options = { recipe = "r.yaml" } },
+      "--recipe r.yaml: No such file or directory" },
+    { "a recipe that is none", { disk = { ["r.yaml"] = "kind: Pod\n" },
+      options = { recipe = "r.yaml" } }, "r.yaml" },
+    { "a recipe that is not YAML", { disk = { ["r.yaml"] = "a: [" },
+      options = { recipe = "r.yaml" } }, "r.yaml" },
+  } do
+    it("is " .. row[1], function()
+      local err = usage(row[2])
+      assert.truthy(err:find(row[3], 1, true), err)
+    end)
+  end
+
+  it("shows all offenders at once", function()
+    local err = usage { operands = { "nope" },
+      options = { platform = "x", format = "y", seed = "z", phase = { "w" } } }
+    assert.equal(6, select(2, err:gsub("aicr%-run: ", "")))
+  end)
+
+  it("shows control characters instead of sending them", function()
+    local err = usage { operands = { "\27[31mx" } }
+    assert.is_nil(err:find("\27", 1, true))
+    assert.truthy(err:find("\\x1b[31mx", 1, true))
+  end)
+
+  it("is a recording that cannot be opened", function()
+    local code, out, err, report = engine {
+      operands = { "node-health" }, options = { recording = "rec" },
+      cluster = { ok = false, error = { code = "INVALID_REQUEST", reason = "recording",
+        message = "is a file, not a folder" } },
+    }
+    assert.equal(2, code)
+    assert.equal("", out)
+    assert.is_nil(report)
+    assert.truthy(err:find("aicr-run: --recording rec: is a file, not a folder\n", 1, true))
+    assert.truthy(err:find("no check was run", 1, true))
+  end)
+end)
+
+describe("a run without operands", function()
+  it("takes all built-in checks that fit the platform", function()
+    local _, _, _, report = engine {}
+    assert.same({ "node-health pass", "gke-networks pass", "nccl-bw pass" }, outcomes(report))
+    _, _, _, report = engine { options = { platform = "aws" } }
+    assert.same({ "node-health pass", "nccl-bw pass" }, outcomes(report))
+  end)
+
+  it("takes ./aicr-run.lua where it is", function()
+    local disk = { ["aicr-run.lua"] = { suite = "mine", checks = { "nccl-bw" } } }
+    local _, _, _, report = engine { disk = disk }
+    assert.same({ "nccl-bw pass" }, outcomes(report))
+  end)
+
+  it("takes what the recipe declares; what is not built in is an error, the others run", function()
+    local text = recipe { deployment = { checks = { "node-health", "gke-network" } },
+      performance = { checks = { "nccl-bw" } } }
+    local code, _, _, report = engine { disk = { ["r.yaml"] = text },
+      options = { recipe = "r.yaml" } }
+    assert.equal(3, code)
+    assert.same({ "node-health pass", "gke-network error not-available", "nccl-bw pass" },
+      outcomes(report))
+    assert.equal('the recipe declares gke-network, which is not a built-in check; did you mean "gke-networks"?',
+      report.checks[2].message)
+    assert.equal("recipe", report.checks[2].origin)
+    assert.is_string(report.checks[2].fix)
+  end)
+
+  for _, row in ipairs {
+    { "a malformed name", { deployment = { checks = { "Node Health" } } },
+      'r.yaml: validation.deployment.checks[0]: expected a name of [a-z0-9-]+, found "Node Health"' },
+    { "a duplicate", { deployment = { checks = { "node-health", "node-health" } } },
+      'r.yaml: validation.deployment.checks: "node-health" stands there twice' },
+    { "a check of another phase", { deployment = { checks = { "nccl-bw" } } },
+      'r.yaml: validation.deployment.checks: "nccl-bw" is a check of phase performance' },
+  } do
+    it("refuses a recipe with " .. row[1], function()
+      local code, _, err = engine { disk = { ["r.yaml"] = recipe(row[2]) },
+        options = { recipe = "r.yaml" } }
+      assert.equal(2, code)
+      assert.truthy(err:find(row[3], 1, true), err)
+    end)
+  end
+
+  it("looks only at the phases that are asked for", function()
+    local text = recipe { deployment = { checks = { "node-health" } },
+      performance = { checks = { "zzz", "zzz" } } }
+    local code, _, _, report = engine {
+      disk = { ["r.yaml"] = text }, options = { recipe = "r.yaml", phase = { "deployment" } },
+    }
+    assert.equal(0, code)
+    assert.same({ "node-health pass" }, outcomes(report))
+  end)
+
+  it("is 4 with a recipe that declares nothing", function()
+    local code, _, _, report = engine { disk = { ["r.yaml"] = recipe {} },
+      options = { recipe = "r.yaml" } }
+    assert.equal(4, code)
+    assert.same({}, outcomes(report))
+  end)
+end)
+
+describe("a recipe beside operands", function()
+  it("is noted where it declares more, and for readiness", function()
+    local text = recipe { deployment = { checks = { "node-health", "gke-networks" } },
+      readiness = { constraints = { { name = "K8s.server.version", value = ">= 1.32" } } } }
+    local _, out, _, report = engine {
+      operands = { "node-health" }, disk = { ["r.yaml"] = text }, options = { recipe = "r.yaml" },
+    }
+    assert.same({
+      "1 readiness constraint was not evaluated: that needs a snapshot",
+      "the recipe also declares gke-networks, which this selection leaves out",
+    }, report.notes)
+    assert.truthy(out:find("note: the recipe also declares gke-networks", 1, true))
+    assert.equal("r", report.recipe.name)
+  end)
+
+  it("reaches the checks", function()
+    local _, _, _, _, state = engine {
+      operands = { "node-health" }, disk = { ["r.yaml"] = recipe {} },
+        options = { recipe = "r.yaml" }, args = { "x" },
+    }
+    local context = state.started[2].context
+    assert.equal("RecipeResult", context.recipe.kind)
+    assert.equal("aicr-validation", context.namespace)
+    assert.same({ "x" }, { table.unpack(context.args) })
+  end)
+end)
+
+describe("the platform of a run", function()
+  for _, row in ipairs {
+    { "the option", { options = { platform = "aws" } }, "aws", "skip platform" },
+    { "the recipe's service", { service = "eks" }, "aws", "skip platform" },
+    { "the recipe's service before the suite", { service = "eks", suite = "gcp" }, "aws",
+      "skip platform" },
+    { "the suite, by an alias", { suite = "oke" }, "oci", "skip platform" },
+    { "the suite where the service is none of ours", { service = "kind", suite = "oke" }, "oci",
+      "skip platform" },
+    { "detection", {}, "gcp", "pass" },
+    { "unknown, and nothing is skipped",
+      { target = { ending = { how = "error", error = { message = "forbidden" } } } },
+      json.null, "pass" },
+  } do
+    it("is " .. row[1], function()
+      local how, disk = row[2], {}
+      local operands, options = { "gke-networks" }, how.options or {}
+      if how.service then
+        disk["r.yaml"] = recipe({}, how.service)
+        options.recipe = "r.yaml"
+      end
+      if how.suite then
+        disk["s.lua"] = { suite = "s", platform = how.suite, checks = { "gke-networks" } }
+        operands = { "s.lua" }
+      end
+      local _, _, _, report = engine {
+        operands = operands, disk = disk, options = options, endings = { target = how.target },
+      }
+      assert.equal(row[3], report.target.platform)
+      assert.same({ "gke-networks " .. row[4] }, outcomes(report))
+    end)
+  end
+
+  it("and the other facts are null where the nodes cannot be read", function()
+    local code, _, _, report = engine {
+      operands = { "node-health" }, endings = { target = { ending = { how = "error",
+        error = { message = "no" } } } },
+    }
+    assert.equal(0, code)
+    assert.same({ json.null, json.null }, { report.target.gpu_nodes, report.target.gpus })
+  end)
+end)
+
+describe("no cluster", function()
+  it("is an error for checks with needs, the others run", function()
+    local code, _, _, report = engine {
+      operands = { "gke-networks", "node-health" },
+      cluster = { ok = false, error = { code = "INVALID_REQUEST", reason = "no-cluster",
+        message = "no kubeconfig" } },
+    }
+    assert.equal(3, code)
+    assert.same({ "gke-networks error no-cluster", "node-health pass" }, outcomes(report))
+  end)
+end)
+
+describe("a suite's options", function()
+  local function with(options, fields)
+    fields = fields or {}
+    fields.operands = { "s/suite.lua" }
+    fields.disk = { ["s/suite.lua"] = { suite = "s", options = options,
+      checks = { "node-health", "nccl-bw" } } }
+    return engine(fields)
+  end
+
+  it("apply, and the command line wins", function()
+    local _, _, _, report = with { phase = { "deployment" }, seed = 7 }
+    assert.same({ "node-health pass" }, outcomes(report))
+    assert.equal(7, report.run.seed)
+    _, _, _, report = with({ phase = { "deployment" }, seed = 7 },
+      { options = { phase = { "performance" }, seed = 8 } })
+    assert.same({ "nccl-bw pass" }, outcomes(report))
+    assert.equal(8, report.run.seed)
+  end)
+
+  it("write reports beside the suite", function()
+    local fields = { operands = { "s/suite.lua" }, embedded = EMBEDDED,
+      endings = { target = FACTS },
+      disk = { ["s/suite.lua"] = { suite = "s", options = { output = { "o/x.json" } },
+        checks = { "node-health" } } } }
+    local host = fake_host.new(fields)
+    assert.equal(0, main(fake_host.command(fields), host))
+    assert.is_string(host.state.written["s/o/x.json"])
+  end)
+
+  for _, row in ipairs {
+    { { kubeconfig = "x" }, "s/suite.lua: options.kubeconfig may not be set by a suite" },
+    { { set_file = { "a=b" } }, "options.set_file may not be set by a suite" },
+    { { record = "x" }, "options.record may not be set by a suite" },
+    { { recording = "x" }, "options.recording may not be set by a suite" },
+    { { output = { "../x.json" } }, "options.output: ../x.json lies outside the suite's folder" },
+    { { output = { "json:/tmp/x" } }, "options.output: json:/tmp/x lies outside the suite's folder" },
+    { { pahse = { "x" } }, 'unknown option "pahse"; did you mean "phase"?' },
+    { { timeout = "1h" }, "options.timeout is not available yet" },
+    { { strict = "yes" }, "options.strict: expected boolean, found string" },
+    { { phase = { 1 } }, "options.phase: expected text or a list of texts, found table" },
+    { "x", "s/suite.lua: options: expected a table, found string" },
+  } do
+    it("are refused: " .. row[2], function()
+      local code, _, err = with(row[1])
+      assert.equal(2, code)
+      assert.truthy(err:find(row[2], 1, true), err)
+    end)
+  end
+
+  it("waive a failure, and a bad waiver is refused", function()
+    local function waive(waiver)
+      return engine {
+        operands = { "s.lua" }, endings = { ["node-health"] = FAIL },
+        disk = { ["s.lua"] = { suite = "s", checks = { "node-health" },
+          waive = { ["node-health"] = waiver } } },
+      }
+    end
+    local code, out, _, report = waive { reason = "OPS-812", expires = "2099-06-30" }
+    assert.equal(0, code)
+    assert.same({ reason = "OPS-812", expires = "2099-06-30" }, report.checks[1].waived)
+    assert.equal(1, report.totals.waived)
+    assert.truthy(out:find("~ node%-health .* waived until 2099%-06%-30: OPS%-812 %(failed: it is bad%)"))
+    code, _, _, report = waive { reason = "OPS-812", expires = "2001-06-30" }
+    assert.equal(1, code)
+    assert.same({ "the waiver of this check expired on 2001-06-30: OPS-812" },
+      report.checks[1].notes)
+    local _, _, err = waive { expires = "2099-06-30" }
+    assert.truthy(err:find('waive["node-health"] needs a reason', 1, true))
+    _, _, err = waive { reason = "x", expires = "soon" }
+    assert.truthy(err:find('expected a date such as "2026-06-30", found "soon"', 1, true))
+    _, _, err = waive "x"
+    assert.truthy(err:find('waive["node-health"] needs a reason', 1, true))
+  end)
+end)
+
+describe("two runs with one seed", function()
+  it("differ in times and ids only", function()
+    local fields = { operands = { "node-health", "gke-networks" }, options = { seed = "42" },
+      endings = { ["node-health"] = FAIL } }
+    local _, out, _, report = engine(fields)
+    local _, again, _, second = engine(fields)
+    assert.equal(out, again)
+    assert.equal(42, report.run.seed)
+    assert.same(report, second)
+  end)
+end)
+
+describe("--list and --explain", function()
+  local disk = {
+    ["x.lua"] = check("x", {
+      doc = "Long\ntext.", tags = { "a" }, needs = { "list nodes" },
+        fixes = { ["too-few"] = "add some" },
+      params = { n = { type = "integer", default = 8, help = "how many" },
+        s = { type = "string", secret = true, default = "p" } },
+    }),
+  }
+
+  it("show a table without a cluster", function()
+    local code, out, _, _, state = engine { operands = { "x.lua", "gke-networks" }, disk = disk,
+      options = { list = true } }
+    assert.equal(0, code)
+    assert.equal("PHASE       NAME          PLATFORMS  TIMEOUT  SUMMARY\n"
+      .. "deployment  x             any        5m       it holds\n"
+      .. "deployment  gke-networks  gcp        5m       it holds\n", out)
+    assert.is_nil(state.where)
+  end)
+
+  it("show JSON", function()
+    local _, out = engine { operands = { "x.lua" }, disk = disk,
+      options = { list = true, format = "json" } }
+    local list = json.decode(out)
+    assert.same({ "x", 300000 }, { list[1].name, list[1].timeout_ms })
+  end)
+
+  it("explain parameters, permissions, reasons; never a secret", function()
+    local code, out = engine { operands = { "x.lua" }, disk = disk, options = { explain = true } }
+    assert.equal(0, code)
+    for _, text in ipairs { "x: it holds", "Long", "text.", "n  integer  8    default  how many",
+      "list nodes", "too-few  add some" } do
+      assert.truthy(out:find(text, 1, true), text)
+    end
+    assert.truthy(out:find("***", 1, true))
+    assert.is_nil(out:find("  p ", 1, true))
+  end)
+
+  it("are 4 when nothing is selected", function()
+    assert.equal(4, (engine { operands = { "x.lua" }, disk = disk,
+      options = { list = true, tags = { "zzz" } } }))
+  end)
+end)

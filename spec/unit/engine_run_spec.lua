@@ -1,0 +1,259 @@
+-- SPDX-License-Identifier: Apache-2.0
+require "aicr_native"
+local fake_host = require "spec.support.fake_host"
+local result = require "aicr.engine.result"
+local run = require "aicr.engine.run"
+
+local OK <const> = { ok = true }
+local FAIL <const> = { fail = { code = "CONFLICT", reason = "bad", message = "it is bad" } }
+local ERROR <const> = { ending = { how = "deadline" } }
+local SKIP <const> = { skip = { reason = "not-applicable", message = "not here" } }
+
+local function item(name, fields)
+  local it_ = { name = name, phase = "deployment", path = name .. ".lua", meta = { name = name },
+    timeout_ms = 1000 }
+  for k, v in pairs(fields or {}) do
+    if k == "requires" or k == "needs" then
+      it_.meta[k] = v
+    else
+      it_[k] = v
+    end
+  end
+  return it_
+end
+
+local function execute(plan, fields, options)
+  fields = fields or {}
+  fields.disk = {}
+  for _, it_ in ipairs(plan) do
+    fields.disk[it_.path] = { name = it_.name }
+  end
+  local host = fake_host.new(fields)
+  options = options or {}
+  options.cluster = options.cluster or OK
+  options.context = {}
+  local results, signal = run.execute(plan, host, options)
+  local out = {}
+  for i, res in ipairs(results) do
+    out[i] = ("%s %s%s"):format(res.name, result.shown(res), res.reason and " " .. res.reason or "")
+  end
+  local started = {}
+  for i, task in ipairs(host.state.started) do
+    started[i] = plan[task.id].name
+  end
+  return out, table.concat(started, " "), host.state, signal, results
+end
+
+describe("running a plan", function()
+  it("reports in plan order, whatever ends first", function()
+    local out, started = execute({ item "a", item "b", item "c" }, { last_first = true })
+    assert.same({ "a pass", "b pass", "c pass" }, out)
+    assert.equal("a b c", started)
+  end)
+
+  it("runs up to four side by side", function()
+    local plan = {}
+    for i = 1, 9 do
+      plan[i] = item("c" .. i)
+    end
+    local out, _, state = execute(plan)
+    assert.equal(9, #out)
+    assert.equal(4, state.most)
+  end)
+
+  it("runs as many as it is told", function()
+    local _, _, state = execute({ item "a", item "b", item "c" }, nil, { jobs = 1 })
+    assert.equal(1, state.most)
+  end)
+
+  it("runs an exclusive check alone", function()
+    local _, started, state = execute { item "a", item("b", { exclusive = true }), item "c",
+      item("d", { exclusive = true }) }
+    assert.equal("a b c d", started)
+    assert.equal(1, state.most)
+  end)
+
+  it("ends a phase before the next", function()
+    local _, started, state = execute({ item("a"), item("b"),
+      item("p", { phase = "performance" }) }, { last_first = true })
+    assert.equal("a b p", started)
+    assert.equal(2, state.most)
+  end)
+
+  it("waits for what a check requires", function()
+    local out, started, state = execute({ item "a", item("b", { requires = { "a" } }), item "c" })
+    assert.same({ "a pass", "b pass", "c pass" }, out)
+    assert.equal("a c b", started)
+    assert.equal(2, state.most)
+  end)
+
+  for _, row in ipairs { { "fail", FAIL }, { "error", ERROR }, { "skip", SKIP } } do
+    it("skips what requires a check that ended as " .. row[1], function()
+      local out, started, _, _, results = execute(
+        { item "a", item("b", { requires = { "a" } }), item("c", { requires = { "b" } }),
+          item "d" }, { endings = { a = row[2] } })
+      assert.equal("b skip prerequisite", out[2])
+      assert.equal("c skip prerequisite", out[3])
+      assert.equal("d pass", out[4])
+      assert.equal("a d", started)
+      assert.equal(("a did not pass (%s)"):format(row[1]), results[2].message)
+    end)
+  end
+
+  it("ignores a requirement that is not in the run", function()
+    assert.same({ "b pass" }, (execute { item("b", { requires = { "a" } }) }))
+  end)
+
+  for _, row in ipairs { { "fail", FAIL, "a fail bad" }, { "error", ERROR, "a error timeout" } } do
+    it("with fail-fast starts nothing after the first " .. row[1], function()
+      local out, started = execute({ item "a", item "b", item("p", { phase = "performance" }) },
+        { endings = { a = row[2] } }, { fail_fast = true, jobs = 1 })
+      assert.same({ row[3], "b skip fail-fast", "p skip fail-fast" }, out)
+      assert.equal("a", started)
+    end)
+  end
+
+  it("with fail-fast lets end what was running", function()
+    local out = execute({ item "a", item "b", item "c" }, { endings = { a = FAIL } },
+      { fail_fast = true, jobs = 2 })
+    assert.same({ "a fail bad", "b pass", "c skip fail-fast" }, out)
+  end)
+
+  it("with fail-fast goes on after a skip and after a waived failure", function()
+    local out = execute({ item "a", item "b", item "c" }, { endings = { a = SKIP, b = FAIL } },
+      { fail_fast = true, jobs = 1, waive = { b = { reason = "known", expires = "2099-01-01" } } })
+    assert.same({ "a skip not-applicable", "b waived bad", "c pass" }, out)
+  end)
+
+  it("does not start what is decided before", function()
+    local preset = { outcome = "skip", reason = "platform", message = "not for platform aws" }
+    local out, started = execute { item("a", { preset = preset }), item "b" }
+    assert.same({ "a skip platform", "b pass" }, out)
+    assert.equal("b", started)
+  end)
+
+  it("without a cluster errs for every check with needs, and starts the others", function()
+    local none = { ok = false, error = { code = "INVALID_REQUEST", reason = "no-cluster",
+      message = "no kubeconfig" } }
+    local out, started, _, _, results = execute({ item("a", { needs = { "list nodes" } }),
+      item "b" }, nil, { cluster = none })
+    assert.same({ "a error no-cluster", "b pass" }, out)
+    assert.equal("b", started)
+    assert.same({ "INVALID_REQUEST", "no kubeconfig" }, { results[1].code, results[1].message })
+    assert.is_string(results[1].fix)
+  end)
+
+  it("hands over parameters, needs, deadline and context", function()
+    local it_ = item("a", { needs = { "list nodes" }, roots = { "d" }, source = "text",
+      timeout_ms = 5000 })
+    it_.params = { n = { value = 3, from = "default" } }
+    local _, _, state = execute { it_ }
+    local task = state.started[1]
+    assert.same({ n = 3 }, task.params)
+    assert.same({ "list nodes" }, task.needs)
+    assert.same({ 5000, "text", "a.lua" }, { task.deadline_ms, task.source, task.path })
+    assert.same({ "d" }, task.roots)
+  end)
+end)
+
+describe("a signal", function()
+  local function signals(...)
+    local events = {}
+    for i, name in ipairs { ... } do
+      events[i] = { kind = "signal", signal = name }
+    end
+    return events
+  end
+
+  it("cancels what runs and starts nothing new", function()
+    local out, started, _, signal = execute({ item "a", item "b",
+      item("p", { phase = "performance" }) },
+      { events = signals "SIGINT" }, { jobs = 1 })
+    assert.same({ "a error interrupted", "b error interrupted", "p error interrupted" }, out)
+    assert.equal("a", started)
+    assert.equal("SIGINT", signal)
+  end)
+
+  it("leaves a fail that was recorded", function()
+    local recorded = { record = { endings = { { kind = "fail", code = "CONFLICT", reason = "bad",
+      message = "m" } } } }
+    local out = execute({ item "a" }, { events = signals "SIGTERM", endings = { a = recorded } })
+    assert.same({ "a fail bad" }, out)
+  end)
+
+  it("a second time ends the run at once and says so", function()
+    local out, _, state, signal, results = execute({ item "a", item "b" },
+      { events = signals("SIGINT", "SIGTERM") },
+      { jobs = 1 })
+    assert.same({ "a error interrupted", "b error interrupted" }, out)
+    assert.equal(1, #state.in_flight)
+    assert.equal("SIGINT", signal)
+    assert.truthy(results[1].message:find("clean-up was not awaited", 1, true))
+    assert.truthy(results[2].message:find("not started", 1, true))
+  end)
+
+  it("that came before the checks starts none", function()
+    local out, started = execute({ item "a" }, nil, { signal = "SIGINT" })
+    assert.same({ "a error interrupted" }, out)
+    assert.equal("", started)
+  end)
+
+  it("does not disturb by ticks and progress", function()
+    local seen = {}
+    local out = execute({ item "a" }, { events = { { kind = "tick" },
+      { kind = "progress", id = 1, text = "1/2" } } },
+      { on_event = function(event) seen[#seen + 1] = event.kind end })
+    assert.same({ "a pass" }, out)
+    assert.same({ "tick", "progress", "done" }, seen)
+  end)
+end)
+
+describe("a waiver", function()
+  local NOW <const> = 1773173444872 -- 2026-03-10T20:10:44.872Z
+
+  local function waived(expires, outcome)
+    local res = { outcome = outcome or "fail", notes = {} }
+    result.waive(res, { reason = "known", expires = expires }, NOW)
+    return res
+  end
+
+  it("holds on its last day and no longer", function()
+    assert.same({ reason = "known", expires = "2026-03-10" }, waived("2026-03-10").waived)
+    local late = waived "2026-03-09"
+    assert.is_nil(late.waived)
+    assert.same({ "the waiver of this check expired on 2026-03-09: known" }, late.notes)
+  end)
+
+  it("is for failures only", function()
+    assert.is_nil(waived("2099-01-01", "error").waived)
+    assert.is_nil(waived("2099-01-01", "pass").waived)
+  end)
+end)
+
+describe("the exit code", function()
+  for _, row in ipairs {
+    { 0, { pass = 1 } }, { 0, { pass = 1, skip = 1 } }, { 0, { skip = 2 } }, { 0, { waived = 1 } },
+      { 1, { fail = 1 } },
+    { 1, { fail = 1, error = 1 } }, { 3, { error = 1, pass = 3 } }, { 4, {} },
+      { 1, { skip = 1, pass = 1 }, { strict = true } },
+    { 1, { waived = 1 }, { strict = true } }, { 0, { pass = 1 }, { strict = true } },
+    { 1, { skip = 1, error = 1 }, { strict = true } }, { 3, { pass = 1 }, { unwritten = true } },
+    { 1, { fail = 1 }, { unwritten = true } }, { 130, { fail = 1 }, { signal = "SIGINT" } },
+    { 143, { error = 1 }, { signal = "SIGTERM", unwritten = true } },
+      { 3, {}, { unwritten = true } },
+  } do
+    local words = {}
+    for k, v in pairs(row[2]) do words[#words + 1] = v .. " " .. k end
+    for k, v in pairs(row[3] or {}) do words[#words + 1] = k .. "=" .. tostring(v) end
+    table.sort(words)
+    it(("is %d for %s"):format(row[1], #words > 0 and table.concat(words, ", ") or "nothing"),
+      function()
+      local totals = { checks = 0, pass = 0, fail = 0, error = 0, skip = 0, waived = 0 }
+      for k, v in pairs(row[2]) do
+        totals[k] = v
+        totals.checks = totals.checks + v
+      end
+      assert.equal(row[1], result.exit_code(totals, row[3] or {}))
+    end)
+  end
+end)
