@@ -345,6 +345,9 @@ local function read_only(t, what, known)
     __pairs = function()
       return next, t, nil
     end,
+    __len = function()
+      return #t
+    end,
     __metatable = "aicr.read_only",
   })
 end
