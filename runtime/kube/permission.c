@@ -160,6 +160,10 @@ static bool read_scope(const char *rest, struct grant *g, const char *line,
     aicr_buf_init(&path, 1024);
     bool ok = kube_resource_path(&any, g->ns, NULL, NULL, &path, &bad);
     aicr_buf_free(&path);
+    if (!ok && bad.code == AICR_INTERNAL) {
+      *err = bad;
+      return false;
+    }
     if (!ok) {
       return bad_need(err, line, bad.message);
     }

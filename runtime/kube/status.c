@@ -107,16 +107,23 @@ static bool has_word(const char *text, const char *word)
   return strstr(text, word) != NULL;
 }
 
-static void read_status(const struct kube_answer *answer, struct status *s)
+/* False only without memory: then nothing may be concluded from the body. */
+static bool read_status(const struct kube_answer *answer, struct status *s,
+                        struct aicr_error *err)
 {
+  struct aicr_error bad = {.code = AICR_CODE_NONE};
   *s = (struct status){.reason = "", .message = "", .name = "", .kind = ""};
   if (answer->body.data == NULL || answer->body.len > STATUS_MAX) {
-    return;
+    return true;
   }
-  cJSON *tree = kube_json_tree(answer->body.data, answer->body.len, NULL);
+  cJSON *tree = kube_json_tree(answer->body.data, answer->body.len, &bad);
+  if (bad.code == AICR_INTERNAL) {
+    *err = bad;
+    return false;
+  }
   if (strcmp(kube_json_text(tree, "kind"), "Status") != 0) {
     cJSON_Delete(tree);
-    return;
+    return true;
   }
   const cJSON *details = kube_json_member(tree, "details");
   s->tree = tree;
@@ -124,6 +131,7 @@ static void read_status(const struct kube_answer *answer, struct status *s)
   s->message = kube_json_text(tree, "message");
   s->name = kube_json_text(details, "name");
   s->kind = kube_json_text(details, "kind");
+  return true;
 }
 
 static void keep_facts(const struct status *s, struct kube_failure *f)
@@ -386,8 +394,10 @@ void kube_status_error(const struct kube_request *rq,
     return;
   }
   struct status status;
-  read_status(answer, &status);
   failure->http = answer->http;
+  if (!read_status(answer, &status, err)) {
+    return;
+  }
   keep_facts(&status, failure);
   struct row row = read_http(rq, answer, &status, served);
   fail_http(answer, &status, &row, call, err);

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kube/permission.h"
+
+#include "rows.h"
+
+#include "torture.h"
+
+#define RUN "run-ns"
+
+struct allow {
+  const char *need; /* lines with ';' between them */
+  const char *verb, *resource, *subresource, *ns;
+  bool allowed;
+};
+
+static const struct allow allows[] = {
+    {"list nodes", "list", "nodes", NULL, NULL, true},
+    {"list nodes", "get", "nodes", NULL, NULL, false},
+    {"get,list nodes", "get", "nodes", NULL, NULL, true},
+    {"get,list nodes", "list", "nodes", NULL, NULL, true},
+    {"get,list nodes", "watch", "nodes", NULL, NULL, false},
+    {"list node", "list", "nodes", NULL, NULL, true},
+    {"list no", "list", "nodes", NULL, NULL, true},
+    {"  list   nodes  ", "list", "nodes", NULL, NULL, true},
+    {"list networks.networking.gke.io", "list", "networks.networking.gke.io",
+     NULL, NULL, true},
+    {"list networks", "list", "networks.networking.gke.io", NULL, NULL, true},
+    {"list networks.v1.networking.gke.io", "list", "networks.networking.gke.io",
+     NULL, NULL, true},
+    {"list networks.networking.gke.io", "list", "networks.other.io", NULL, NULL,
+     false},
+    {"list pods", "list", "pods.metrics.k8s.io", NULL, NULL, false},
+    {"list deployments", "list", "deployments.apps", NULL, NULL, true},
+    {"list things", "list", "things", NULL, NULL, true},
+    {"list things", "list", "things.example.org", NULL, NULL, false},
+
+    /* scopes of reads */
+    {"list pods", "list", "pods", NULL, "a", true},
+    {"list pods", "list", "pods", NULL, NULL, true},
+    {"list pods anywhere", "list", "pods", NULL, NULL, true},
+    {"list pods in a", "list", "pods", NULL, "a", true},
+    {"list pods in a", "list", "pods", NULL, "b", false},
+    {"list pods in a", "list", "pods", NULL, NULL, false},
+    {"list pods in run", "list", "pods", NULL, RUN, true},
+    {"list pods in run", "list", "pods", NULL, "a", false},
+    {"list pods in run", "list", "pods", NULL, NULL, false},
+    {"list pods in a;list pods in b", "list", "pods", NULL, "b", true},
+
+    /* scopes of writes */
+    {"create pods", "create", "pods", NULL, RUN, true},
+    {"create pods", "create", "pods", NULL, "a", false},
+    {"create namespaces", "create", "namespaces", NULL, NULL, false},
+    {"create namespaces anywhere", "create", "namespaces", NULL, NULL, true},
+    {"create pods in a", "create", "pods", NULL, "a", true},
+    {"create pods in a", "create", "pods", NULL, RUN, false},
+    {"get,create pods", "get", "pods", NULL, "a", true},
+    {"get,create pods", "create", "pods", NULL, "a", false},
+
+    /* what may be created may be deleted */
+    {"create pods", "delete", "pods", NULL, RUN, true},
+    {"create pods", "delete", "pods", NULL, "a", false},
+    {"create pods in a", "delete", "pods", NULL, "a", true},
+    {"apply pods", "delete", "pods", NULL, RUN, true},
+    {"delete pods", "delete", "pods", NULL, RUN, true},
+    {"delete pods", "create", "pods", NULL, RUN, false},
+    {"patch pods", "delete", "pods", NULL, RUN, false},
+    {"create pods", "deletecollection", "pods", NULL, RUN, false},
+    {"deletecollection pods", "deletecollection", "pods", NULL, RUN, true},
+
+    /* words that mean others */
+    {"find pods", "get", "pods", NULL, "a", true},
+    {"get pods", "find", "pods", NULL, "a", true},
+    {"each pods", "list", "pods", NULL, "a", true},
+    {"list pods", "each", "pods", NULL, "a", true},
+    {"wait pods", "get", "pods", NULL, "a", true},
+    {"wait pods", "list", "pods", NULL, "a", true},
+    {"wait pods", "watch", "pods", NULL, "a", true},
+    {"get,list pods", "wait", "pods", NULL, "a", false},
+    {"get,list,watch pods", "wait", "pods", NULL, "a", true},
+    {"apply pods", "apply", "pods", NULL, RUN, true},
+    {"apply pods", "create", "pods", NULL, RUN, true},
+    {"apply pods", "patch", "pods", NULL, RUN, true},
+    {"patch pods", "apply", "pods", NULL, RUN, false},
+    {"patch,create pods", "apply", "pods", NULL, RUN, true},
+    {"update pods", "update", "pods", NULL, RUN, true},
+
+    /* subresources */
+    {"get pods", "get", "pods", "log", "a", false},
+    {"get pods/log", "get", "pods", "log", "a", true},
+    {"get pods/log", "get", "pods", NULL, "a", false},
+    {"logs pods", "get", "pods", "log", "a", true},
+    {"logs pods", "get", "pods", NULL, "a", false},
+    {"get,logs pods", "get", "pods", NULL, "a", true},
+    {"get pods/log", "logs", "pods", NULL, "a", true},
+    {"logs pods/log", "get", "pods", "log", "a", true},
+    {"exec pods", "get", "pods", "exec", RUN, true},
+    {"exec pods", "create", "pods", "exec", RUN, true},
+    {"exec pods", "exec", "pods", NULL, RUN, true},
+    {"get pods/exec", "exec", "pods", NULL, RUN, false},
+    {"get,create pods/exec", "exec", "pods", NULL, RUN, true},
+
+    {"", "list", "pods", NULL, "a", false},
+    {"get /version", "list", "pods", NULL, "a", false},
+    {"list pods", "frobnicate", "pods", NULL, "a", false},
+};
+
+static size_t split(const char *need, char *copy, size_t size,
+                    const char **lines)
+{
+  size_t count = 0;
+  snprintf(copy, size, "%s", need);
+  for (char *p = copy; *p != '\0'; count++) {
+    size_t n = strcspn(p, ";");
+    lines[count] = p;
+    bool last = p[n] == '\0';
+    p[n] = '\0';
+    p += n + (last ? 0 : 1);
+  }
+  return count;
+}
+
+static struct kube_permissions *parse(const char *need, struct aicr_error *err)
+{
+  char copy[256];
+  const char *lines[8];
+  size_t count = split(need, copy, sizeof copy, lines);
+  return kube_permissions_parse(lines, count, err);
+}
+
+static void test_allow(void **state)
+{
+  const struct allow *row = *state;
+  struct kube_resource r;
+  struct aicr_error err;
+  struct kube_permissions *p = parse(row->need, &err);
+  assert_non_null(p);
+  assert_true(
+      kube_resource_name(row->resource, strlen(row->resource), &r, &err));
+  bool ok = kube_permissions_allow(p, row->verb, &r, row->subresource, row->ns,
+                                   RUN, &err);
+  assert_int_equal(ok, row->allowed);
+  if (!ok) {
+    assert_int_equal(err.code, AICR_INVALID_REQUEST);
+    assert_string_equal(err.reason, "undeclared-permission");
+    assert_false(err.verdict);
+  }
+  kube_permissions_free(p);
+}
+
+struct need {
+  const char *line;
+  const char *why; /* a part of the message */
+};
+
+static const struct need bad_needs[] = {
+    {"", "expected VERB"},
+    {"   ", "expected VERB"},
+    {"list", "expected VERB"},
+    {"nodes", "expected VERB"},
+    {"lst nodes", "did you mean list"},
+    {"frobnicate nodes", "unknown verb"},
+    {"GET nodes", "unknown verb"},
+    {"get,,list nodes", "unknown verb"},
+    {"get, nodes", "unknown verb"},
+    {",get nodes", "unknown verb"},
+    {"* nodes", "unknown verb"},
+    {"get *", "bad resource name"},
+    {"get Nodes", "bad resource name"},
+    {"get pods/", "subresource"},
+    {"get pods/a/b", "subresource"},
+    {"get pods.", "bad resource name"},
+    {"get nodes everywhere", "anywhere is expected"},
+    {"get nodes in", "expected after in"},
+    {"get nodes in A", "bad namespace"},
+    {"get nodes in ../x", "bad namespace"},
+    {"get nodes in a b", "nothing may follow"},
+    {"get nodes anywhere in a", "nothing may follow"},
+    {"logs nodes", "of pods"},
+    {"exec pods/log", "of pods"},
+    {"list /version", "only be got"},
+    {"get /api", "name the resource"},
+    {"get /api/v1/pods", "name the resource"},
+    {"get /apis/apps/v1", "name the resource"},
+    {"get /apis*", "name the resource"},
+    {"get /api*", "name the resource"},
+    {"get /*", "name the resource"},
+    {"get //version", "no //"},
+    {"get /a/../b", "no .."},
+    {"get /a*b", "* only at its end"},
+    {"get /version in a", "nothing may follow a path"},
+};
+
+static void test_bad_need(void **state)
+{
+  const struct need *row = *state;
+  struct aicr_error err;
+  const char *const lines[] = {"list nodes", row->line};
+  assert_null(kube_permissions_parse(lines, 2, &err));
+  assert_int_equal(err.code, AICR_INVALID_REQUEST);
+  assert_string_equal(err.reason, "bad-need");
+  assert_non_null(strstr(err.message, row->why));
+}
+
+static const char *const good_paths[] = {"get /version", "get /readyz",
+                                         "get /readyz/*", "get /metrics",
+                                         "get /apiary"};
+
+static void test_good_path(void **state)
+{
+  const char *const line = *state;
+  struct aicr_error err;
+  struct kube_permissions *p = kube_permissions_parse(&line, 1, &err);
+  assert_non_null(p);
+  kube_permissions_free(p);
+}
+
+/* What a refusal tells to add. */
+struct advice {
+  const char *verb, *resource, *subresource, *ns, *line;
+};
+
+static const struct advice advices[] = {
+    {"list", "networks.networking.gke.io", NULL, NULL,
+     "\"list networks.networking.gke.io\""},
+    {"get", "pods", NULL, "a", "\"get pods in a\""},
+    {"get", "pods", NULL, RUN, "\"get pods in run\""},
+    {"get", "pods", "log", "a", "\"get pods/log in a\""},
+    {"create", "pods", NULL, RUN, "\"create pods\""},
+    {"create", "pods", NULL, "a", "\"create pods in a\""},
+    {"create", "namespaces", NULL, NULL, "\"create namespaces anywhere\""},
+};
+
+static void test_advice(void **state)
+{
+  const struct advice *row = *state;
+  struct kube_resource r;
+  struct aicr_error err;
+  struct kube_permissions *p = kube_permissions_parse(NULL, 0, &err);
+  assert_non_null(p);
+  assert_true(
+      kube_resource_name(row->resource, strlen(row->resource), &r, &err));
+  assert_false(kube_permissions_allow(p, row->verb, &r, row->subresource,
+                                      row->ns, RUN, &err));
+  assert_non_null(strstr(err.message, row->line));
+  kube_permissions_free(p);
+
+  /* … and the line that it gives is enough. */
+  char line[128];
+  snprintf(line, sizeof line, "%s", row->line + 1);
+  line[strlen(line) - 1] = '\0';
+  p = parse(line, &err);
+  assert_non_null(p);
+  assert_true(kube_permissions_allow(p, row->verb, &r, row->subresource,
+                                     row->ns, RUN, &err));
+  kube_permissions_free(p);
+}
+
+static void test_no_run_namespace(void **state)
+{
+  (void)state;
+  struct kube_resource pods = {"", "v1", "pods", "Pod", true};
+  struct aicr_error err;
+  struct kube_permissions *p = parse("create pods;get pods in run", &err);
+  assert_non_null(p);
+  assert_false(
+      kube_permissions_allow(p, "create", &pods, NULL, "a", NULL, &err));
+  assert_false(kube_permissions_allow(p, "get", &pods, NULL, "a", NULL, &err));
+  assert_false(kube_permissions_allow(p, "get", &pods, NULL, NULL, NULL, &err));
+  kube_permissions_free(p);
+  kube_permissions_free(NULL);
+}
+
+static void test_long_line(void **state)
+{
+  (void)state;
+  char line[1100];
+  const char *const lines[] = {line};
+  struct aicr_error err;
+  memset(line, ' ', sizeof line);
+  memcpy(line, "list", 4);
+  memcpy(line + 1025 - 4, "pods", 5);
+  assert_null(kube_permissions_parse(lines, 1, &err));
+  assert_string_equal(err.reason, "bad-need");
+  memset(line, ' ', sizeof line);
+  memcpy(line, "list", 4);
+  memcpy(line + 1024 - 4, "pods", 5);
+  struct kube_permissions *p = kube_permissions_parse(lines, 1, &err);
+  assert_non_null(p);
+  kube_permissions_free(p);
+}
+
+static bool parse_body(void *arg)
+{
+  struct aicr_error err;
+  struct kube_permissions *p = parse(arg, &err);
+  assert_true(p != NULL || strcmp(err.reason, "memory") == 0);
+  kube_permissions_free(p);
+  return p != NULL;
+}
+
+static void test_without_memory(void **state)
+{
+  static char need[] = "get,list,watch,create,update,patch,delete,find,each "
+                       "pods in a;list nodes";
+  (void)state;
+  assert_true(torture(parse_body, need) > 2);
+}
+
+int main(void)
+{
+  static const struct CMUnitTest single[] = {
+      cmocka_unit_test(test_no_run_namespace),
+      cmocka_unit_test(test_long_line),
+      cmocka_unit_test(test_without_memory),
+  };
+  struct rows rows = {0};
+  for (size_t i = 0; i < COUNT(allows); i++) {
+    char name[256];
+    snprintf(name, sizeof name, "[%s] %s %s%s%s in %s", allows[i].need,
+             allows[i].verb, allows[i].resource,
+             allows[i].subresource == NULL ? "" : "/",
+             allows[i].subresource == NULL ? "" : allows[i].subresource,
+             allows[i].ns == NULL ? "all" : allows[i].ns);
+    add_row(&rows, "allow", name, test_allow, &allows[i]);
+  }
+  for (size_t i = 0; i < COUNT(bad_needs); i++) {
+    add_row(&rows, "bad need", bad_needs[i].line, test_bad_need, &bad_needs[i]);
+  }
+  for (size_t i = 0; i < COUNT(good_paths); i++) {
+    add_row(&rows, "path", good_paths[i], test_good_path, good_paths[i]);
+  }
+  for (size_t i = 0; i < COUNT(advices); i++) {
+    add_row(&rows, "advice", advices[i].line, test_advice, &advices[i]);
+  }
+  for (size_t i = 0; i < COUNT(single); i++) {
+    add_row(&rows, "case", single[i].name, single[i].test_func, NULL);
+  }
+  return run_rows(&rows, "permission");
+}
