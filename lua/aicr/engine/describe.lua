@@ -12,7 +12,8 @@ local function platforms(item)
   return #names == 0 and "any" or table.concat(names, " ")
 end
 
-local function columns(rows)
+--- Rows as aligned columns behind an indent; the last column wraps under itself.
+local function columns(rows, indent, width)
   local widths, lines = {}, {}
   for _, row in ipairs(rows) do
     for i, cell in ipairs(row) do
@@ -21,15 +22,21 @@ local function columns(rows)
   end
   for _, row in ipairs(rows) do
     local cells = {}
-    for i, cell in ipairs(row) do
-      cells[i] = i < #row and text.pad(cell, widths[i]) or cell
+    for i = 1, #row - 1 do
+      cells[i] = text.pad(row[i], widths[i])
     end
-    lines[#lines + 1] = table.concat(cells, "  ") .. "\n"
+    cells[#row] = ""
+    local head = (" "):rep(indent) .. table.concat(cells, "  ")
+    local hang = text.width(head)
+    for i, line in ipairs(text.wrap(row[#row], width and width - hang)) do
+      local whole = (i == 1 and head or (" "):rep(hang)) .. line
+      lines[#lines + 1] = whole:gsub("%s+$", "") .. "\n"
+    end
   end
   return table.concat(lines)
 end
 
-local function list(plan)
+local function list(plan, width)
   local rows = { { "PHASE", "NAME", "PLATFORMS", "TIMEOUT", "SUMMARY" } }
   for _, item in ipairs(plan) do
     rows[#rows + 1] = {
@@ -37,7 +44,7 @@ local function list(plan)
       text.printable(item.meta.summary or ""),
     }
   end
-  return columns(rows)
+  return columns(rows, 0, width)
 end
 
 local function list_json(plan)
@@ -60,14 +67,10 @@ local function sorted_keys(t)
   return keys
 end
 
-local function section(lines, title, rows, none)
+local function section(lines, title, rows, none, width)
   lines[#lines + 1] = "  " .. title
-  if #rows == 0 then
-    lines[#lines + 1] = "    " .. none
-    return
-  end
-  for line in columns(rows):gmatch("[^\n]+") do
-    lines[#lines + 1] = "    " .. line
+  for line in columns(#rows > 0 and rows or { { none } }, 4, width):gmatch("[^\n]+") do
+    lines[#lines + 1] = line
   end
 end
 
@@ -82,7 +85,7 @@ local function parameter_rows(item)
   return rows
 end
 
-local function explain(item)
+local function explain(item, width)
   local meta, lines = item.meta, {}
   lines[1] = ("%s: %s"):format(item.name, text.printable(meta.summary or "no such check"))
   local facts = { "phase " .. item.phase, "platforms " .. platforms(item) }
@@ -95,35 +98,36 @@ local function explain(item)
   if meta.doc then
     lines[#lines + 1] = ""
     for _, line in ipairs(text.printable_lines(meta.doc)) do
-      lines[#lines + 1] = "  " .. line
+      lines[#lines + 1] = line == "" and "" or "  " .. line
     end
   end
   lines[#lines + 1] = ""
-  section(lines, "parameters", parameter_rows(item), "none")
+  section(lines, "parameters", parameter_rows(item), "none", width)
   local needs, fixes = {}, {}
   for i, need in ipairs(meta.needs or {}) do
     needs[i] = { text.printable(need) }
   end
-  section(lines, "permissions", needs, "none")
+  section(lines, "permissions", needs, "none", width)
   for _, reason in ipairs(sorted_keys(meta.fixes)) do
     fixes[#fixes + 1] = { text.printable(reason), text.printable(meta.fixes[reason]) }
   end
-  section(lines, "fails with", fixes, "no reason of its own")
+  section(lines, "fails with", fixes, "no reason of its own", width)
   return table.concat(lines, "\n") .. "\n"
 end
 
 --- Prints the list or the descriptions of the planned checks.
 --- @param job table plan, options (list, explain), reports.format
 --- @param host table the border
+--- @param width integer|nil columns; nil: unlimited
 --- @return integer exit code
-function M.print(job, host)
+function M.print(job, host, width)
   local out
   if job.options.list then
-    out = job.reports.format == "json" and list_json(job.plan) or list(job.plan)
+    out = job.reports.format == "json" and list_json(job.plan) or list(job.plan, width)
   else
     local parts = {}
     for i, item in ipairs(job.plan) do
-      parts[i] = explain(item)
+      parts[i] = explain(item, width)
     end
     out = table.concat(parts, "\n")
   end

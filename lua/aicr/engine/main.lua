@@ -131,9 +131,9 @@ local function open_cluster(job)
   local recording = job.options.recording
   local cluster = job.host.cluster { recording = recording }
   if not cluster.ok and recording then
-    local err = cluster.error or {}
+    local why = cluster.error and cluster.error.message or "cannot be used"
     say(job.host, {
-      what = ("--recording %s: %s"):format(recording, err.message or "cannot be used"),
+      what = "--recording " .. (why:find(recording, 1, true) and why or recording .. ": " .. why),
       fix = "name a folder that --record wrote, or one of files from kubectl get -o json",
     })
     say(job.host, "no check was run")
@@ -211,7 +211,7 @@ return function(given, host)
     host.write("stderr", problems:text())
     return USAGE
   elseif job.options.list or job.options.explain then
-    return describe.print(job, host)
+    return describe.print(job, host, given.terminal.width)
   end
   local cluster = open_cluster(job)
   if not cluster then

@@ -13,16 +13,24 @@ end
 
 local differs = text.differs
 
---- Which rows stand in full: those that differ and the one before each group of them.
+--- Which rows stand in full: those that differ, the one before each group of them, and a single
+--- one that would stand alone as `equal`.
 local function shown_rows(rows)
   local shown = {}
   for i, row in ipairs(rows) do
     if differs(row) then
       shown[i] = true
-      if i > 1 and not differs(rows[i - 1]) then
+      if i > 1 then
         shown[i - 1] = true
       end
     end
+  end
+  local alone = {}
+  for i = 1, #rows do
+    alone[i] = not shown[i] and (i == 1 or shown[i - 1]) and (i == #rows or shown[i + 1])
+  end
+  for i = 1, #rows do
+    shown[i] = shown[i] or alone[i]
   end
   return shown
 end
@@ -68,10 +76,7 @@ local function stacked(row, columns, style, diff, out)
 end
 
 local function equal_run(rows, first, last, style, out)
-  local name = cell(rows[first].k)
-  if last > first then
-    name = name .. style.glyphs.range .. cell(rows[last].k)
-  end
+  local name = cell(rows[first].k) .. style.glyphs.range .. cell(rows[last].k)
   out[#out + 1] = (" "):rep(INDENT) .. name .. "  equal"
 end
 

@@ -27,7 +27,7 @@ local Page = {}
 Page.__index = Page
 
 function Page:add(line)
-  self[#self + 1] = line
+  self[#self + 1] = (line:gsub("%s+$", ""))
 end
 
 function Page:blank()
@@ -130,6 +130,7 @@ local function detail_head(page, result)
   local place = result.file
   if place then
     place = page:show(result.line and ("%s:%d"):format(place, result.line) or place)
+    place = result.origin == "built-in" and place .. " (built-in)" or place
   end
   local used = text.width(head)
   head = style.paint(result.shown, head)
