@@ -249,8 +249,8 @@ static void set_missing(lua_State *L, const struct gke_nic_info *info)
 
 static void set_extra(lua_State *L, const struct gke_nic_info *info)
 {
-  const struct gke_nic **extra =
-      lua_newuserdatauv(L, (info->count + 1) * sizeof(*extra), 0);
+  const struct gke_nic **extra = lua_newuserdatauv(
+      L, (info->count + 1) * sizeof(const struct gke_nic *), 0);
   size_t count = gke_nic_info_extra(info, extra);
 
   new_array(L, count);
@@ -434,7 +434,7 @@ static void push_diff(lua_State *L, const struct gke_mapping *recorded,
   new_array(L, count);
   for (size_t i = 0; i < count; i++) {
     lua_createtable(L, 0, 3);
-    lua_pushfstring(L, "%I", (LUAI_UACINT)(i + 1));
+    lua_pushfstring(L, "%I", (LUAI_UACINT)i + 1);
     lua_setfield(L, -2, "k");
     set_side(L, "l", recorded, i);
     set_side(L, "r", deployed, i);

@@ -166,6 +166,11 @@ bool aicr_term_eval(const struct aicr_term *t, const char *actual, size_t len,
   return true;
 }
 
+static bool begins_operator(char c)
+{
+  return c == '>' || c == '<' || c == '=' || c == '!';
+}
+
 static bool is_blank(char c)
 {
   return c == ' ' || c == '\t';
@@ -176,7 +181,7 @@ static bool is_blank(char c)
 static size_t term_length(const char *s, size_t len)
 {
   for (size_t i = 0; i + 1 < len; i++) {
-    if (is_blank(s[i]) && memchr("><!=", s[i + 1], 4))
+    if (is_blank(s[i]) && begins_operator(s[i + 1]))
       return i;
   }
   return len;
@@ -273,7 +278,7 @@ bool aicr_threshold_parse(const char *data, size_t len, double *out,
   struct aicr_quoted q;
 
   aicr_trim(&s, &n);
-  while (n > 0 && memchr("><=! ", *s, 5)) {
+  while (n > 0 && (begins_operator(*s) || *s == ' ')) {
     s++;
     n--;
   }

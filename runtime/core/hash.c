@@ -12,7 +12,7 @@ bool aicr_sha256_hex(const void *data, size_t len, char out[AICR_SHA256_TEXT])
   out[0] = '\0';
   if (!EVP_Digest(data ? data : "", len, digest, &n, EVP_sha256(), NULL))
     return false;
-  for (unsigned i = 0; i < n; i++) {
+  for (size_t i = 0; i < n; i++) {
     out[2 * i] = hex[digest[i] >> 4];
     out[2 * i + 1] = hex[digest[i] & 15];
   }

@@ -154,7 +154,8 @@ static bool read_instant(struct cursor *c, int64_t *ms)
     fraction = 999;
   }
   *ms = days_from_civil(year, month, day) * MS_PER_DAY +
-        (int64_t)(hh * 60 + mm - offset) * 60000 + ss * 1000 + fraction;
+        (int64_t)(hh * 60 + mm - offset) * 60000 + (int64_t)ss * 1000 +
+        fraction;
   return true;
 }
 

@@ -150,7 +150,7 @@ size_t gke_nic_info_extra(const struct gke_nic_info *info,
     if (!gke_nic_is_canonical(&info->nics[i]))
       extra[count++] = &info->nics[i];
   if (count > 1)
-    qsort(extra, count, sizeof(*extra), compare_names);
+    qsort(extra, count, sizeof(const struct gke_nic *), compare_names);
   return count;
 }
 

@@ -151,7 +151,7 @@ static size_t collect(const struct gke_mapping *m, const struct gke_names *in,
     if ((!in || has_name(in, &m->pairs[i])) && !has_name(lacking, &m->pairs[i]))
       found[count++] = &m->pairs[i];
   if (count > 1)
-    qsort(found, count, sizeof(*found), compare_pairs);
+    qsort(found, count, sizeof(const struct gke_pair *), compare_pairs);
   return count;
 }
 
@@ -167,7 +167,7 @@ bool gke_verify_networks_exist(const struct gke_mapping *deployed,
 
   if (deployed->count == 0)
     return true;
-  found = aicr_calloc(deployed->count, sizeof(*found));
+  found = aicr_calloc(deployed->count, sizeof(const struct gke_pair *));
   if (!found)
     return gke_no_memory(err);
   count = collect(deployed, NULL, present, found);
