@@ -154,7 +154,8 @@ describe("a usage error", function()
     { "an unknown check", { operands = { "nccl-bv" } },
       'no check named "nccl-bv"; did you mean "nccl-bw"?' },
     { "an unknown platform", { operands = { "nccl-bw" }, options = { platform = "gke" } },
-      '--platform "gke" is not valid; expected one of: aws, gcp, azure, oci, onprem, togetherai, mistral, forge, nscale' },
+      '--platform "gke" is not valid; expected one of: aws, gcp, azure, oci, onprem, togetherai, mistral, '
+        .. "forge, nscale" },
     { "an unknown phase", { options = { phase = { "x" } } }, '--phase "x" is not valid' },
     { "a bad seed", { options = { seed = "x" } },
       '--seed: expected an integer of at least 0, found "x"' },

@@ -163,7 +163,8 @@ describe("--set", function()
   for _, row in ipairs {
     { "nodez=3", '--set nodez: no selected check has a parameter "nodez"; did you mean "nodes"?' },
     { "a.nodez=3", '--set a.nodez: a has no parameter "nodez"; did you mean "nodes"?' },
-    { "gpu-helth.nodes=3", '--set gpu-helth.nodes: no check named "gpu-helth" in this run; did you mean "gpu-health"?' },
+    { "gpu-helth.nodes=3",
+      '--set gpu-helth.nodes: no check named "gpu-helth" in this run; did you mean "gpu-health"?' },
     { "nodes=many", '--set nodes: nodes of a: expected an integer (integer), found "many"' },
     { "nodes=0", '--set nodes: nodes of a: expected at least 1 (integer), found "0"' },
     { "nodes", '--set "nodes": expected [CHECK.]KEY=VALUE' },

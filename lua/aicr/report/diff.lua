@@ -106,6 +106,10 @@ function M.lines(diff, style)
   local shown = shown_rows(rows)
   local key, left, right = widths(rows, shown, diff)
   local columns = { key = key, left = left }
+  if not next(shown) then
+    equal_run(rows, 1, #rows, style, out)
+    return out
+  end
   if style.width and INDENT + key + left + right > style.width then
     draw_rows(rows, shown, out, style, function(row) stacked(row, columns, style, diff, out) end)
     return out

@@ -12,6 +12,7 @@ local NAME_WIDTH <const> = 26
 local DURATION_WIDTH <const> = 6
 local PLACE_COLUMN <const> = 65
 local EVIDENCE <const> = 20
+local PHRASE_ROOM <const> = 20
 
 local WORD <const> = { fail = "failed", error = "error" }
 
@@ -117,9 +118,14 @@ local function check_line(page, result, name_width)
   local gap = name_width + DURATION_WIDTH - text.width(name) - text.width(took)
   local head = name .. (" "):rep(math.max(gap, 1)) .. took .. "   "
   local indent = 2 + style.glyph_width + 1
-  local first = table.concat(text.printable_lines(phrase(result)), " ")
-  page:hang("  " .. style.paint(shown, glyph) .. " " .. head, indent + text.width(head),
-    style.plain(first))
+  local first = style.plain(table.concat(text.printable_lines(phrase(result)), " "))
+  local used = indent + text.width(head)
+  if style.width and style.width - used < PHRASE_ROOM then
+    page:add("  " .. style.paint(shown, glyph) .. " " .. head)
+    page:hang((" "):rep(indent + 2), indent + 2, first)
+    return
+  end
+  page:hang("  " .. style.paint(shown, glyph) .. " " .. head, used, first)
 end
 
 local function detail_head(page, result)

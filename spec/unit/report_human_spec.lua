@@ -1,0 +1,358 @@
+-- SPDX-License-Identifier: Apache-2.0
+require "aicr_native"
+local human = require "aicr.report.human"
+local json = require "aicr.json"
+local result = require "aicr.engine.result"
+
+local WIDE <const> = { utf8 = true, color = false }
+
+local function res(name, outcome, fields)
+  local r = {
+    name = name, phase = "deployment", tags = {}, path = "checks/" .. name .. ".lua",
+      file = "checks/" .. name .. ".lua",
+    origin = "file", explain = name, outcome = outcome, result = "it holds", duration_ms = 400,
+      attempts = 1, notes = {},
+    trace = {}, params = {}, steps = {}, expectations = {}, measures = {}, series = {},
+      evidence = {}, log = {},
+    resources = {}, attachments = {},
+  }
+  for k, v in pairs(fields or {}) do
+    r[k] = v
+  end
+  return r
+end
+
+local function render(results, fields, options)
+  local run = {
+    version = "0.1.0", start = 0, stop = 3200, seed = 20260310, notes = {}, results = results,
+    target = { context = "train-01", server_version = "v1.32.6-gke.1013000", platform = "gcp",
+      gpu_nodes = 2, gpus = 16 },
+    recipe = { name = "h100-gke" },
+  }
+  for k, v in pairs(fields or {}) do
+    run[k] = v
+  end
+  options = options or {}
+  options.terminal = options.terminal or WIDE
+  return human.render(result.model(run), options)
+end
+
+local function swapped()
+  local rows = {}
+  for i = 1, 8 do
+    rows[i] = { k = "eth" .. i, l = ("gpu-nic%d-net"):format(i - 1),
+      r = ("gpu-nic%d-net"):format(i - 1) }
+  end
+  rows[2].r, rows[3].r = rows[3].l, rows[2].l
+  return { diff = { key = "interface", left = "recipe", right = "deployed", rows = rows } }
+end
+
+local function failing()
+  return {
+    res("gke-gpu-nic-networks", "pass", { result = "8 GPU NIC networks, 8 required" }),
+    res("tcpxo-runtime-mapping", "fail", {
+      duration_ms = 700, code = "INVALID_REQUEST", reason = "mapping-mismatch", line = 31,
+      result = "2 of 8 interfaces differ from the recipe",
+      message = "ClusterTrainingRuntime torch-distributed-tcpxo wires eth2 and eth3 the other way round",
+      why = "Interface ethN serves GPU NIC N.", fix = "Re-apply the manifest.", details = swapped(),
+    }),
+    res("gpu-operator-health", "error", {
+      duration_ms = 2100, code = "UNAUTHORIZED", reason = "forbidden",
+        result = "cannot list pods in gpu-operator", line = 12,
+      message = "GET /api/v1/namespaces/gpu-operator/pods → 403",
+        fix = "kubectl create rolebinding aicr-run-view",
+      evidence = { "one", "two" },
+    }),
+  }
+end
+
+local FAILING <const> = [[
+aicr-run 0.1.0 · train-01 · Kubernetes v1.32.6-gke.1013000 · gcp · 2 GPU nodes, 16 GPUs · recipe h100-gke
+
+deployment
+  ✓ gke-gpu-nic-networks        0.4s   8 GPU NIC networks, 8 required
+  ✗ tcpxo-runtime-mapping       0.7s   2 of 8 interfaces differ from the recipe
+  ! gpu-operator-health         2.1s   forbidden: cannot list pods in gpu-operator
+
+✗ tcpxo-runtime-mapping  failed  mapping-mismatch                checks/tcpxo-runtime-mapping.lua:31
+    ClusterTrainingRuntime torch-distributed-tcpxo wires eth2 and eth3 the other way round
+
+             recipe              deployed
+      eth1   gpu-nic0-net        gpu-nic0-net
+    ≠ eth2   gpu-nic1-net        gpu-nic2-net
+    ≠ eth3   gpu-nic2-net        gpu-nic1-net
+      eth4…eth8  equal
+
+    why   Interface ethN serves GPU NIC N.
+    fix   Re-apply the manifest.
+    see   aicr-run --explain checks/tcpxo-runtime-mapping.lua
+
+! gpu-operator-health  error  forbidden                          checks/gpu-operator-health.lua:12
+    GET /api/v1/namespaces/gpu-operator/pods → 403
+
+    one
+    two
+
+    fix   kubectl create rolebinding aicr-run-view
+    see   aicr-run --explain checks/gpu-operator-health.lua
+
+3 checks: 1 passed, 1 failed, 1 error · 3.2s · seed 20260310
+exit 1: at least one check failed
+]]
+
+local ASCII <const> = [[
+aicr-run 0.1.0 | train-01 | Kubernetes v1.32.6-gke.1013000 | gcp | 2 GPU nodes, 16 GPUs | recipe h100-gke
+
+deployment
+  ok   gke-gpu-nic-networks        0.4s   8 GPU NIC networks, 8 required
+  FAIL tcpxo-runtime-mapping       0.7s   2 of 8 interfaces differ from the recipe
+  ERR  gpu-operator-health         2.1s   forbidden: cannot list pods in gpu-operator
+
+FAIL tcpxo-runtime-mapping  failed  mapping-mismatch             checks/tcpxo-runtime-mapping.lua:31
+    ClusterTrainingRuntime torch-distributed-tcpxo wires eth2 and eth3 the other way round
+
+             recipe              deployed
+      eth1   gpu-nic0-net        gpu-nic0-net
+   != eth2   gpu-nic1-net        gpu-nic2-net
+   != eth3   gpu-nic2-net        gpu-nic1-net
+      eth4...eth8  equal
+]]
+
+local NARROW <const> = [[
+aicr-run 0.1.0 · train-01
+  Kubernetes v1.32.6-gke.1013000 · gcp
+  2 GPU nodes, 16 GPUs · recipe h100-gke
+
+deployment
+  ✗ tcpxo-runtime-mapping       0.7s
+      2 of 8 interfaces differ from the
+      recipe
+
+✗ tcpxo-runtime-mapping  failed  mapping-mismatch
+    checks/tcpxo-runtime-mapping.lua:31
+    ClusterTrainingRuntime
+    torch-distributed-tcpxo wires eth2
+    and eth3 the other way round
+
+      eth1   recipe    gpu-nic0-net
+             deployed  gpu-nic0-net
+    ≠ eth2   recipe    gpu-nic1-net
+             deployed  gpu-nic2-net
+    ≠ eth3   recipe    gpu-nic2-net
+             deployed  gpu-nic1-net
+      eth4…eth8  equal
+]]
+
+local function starts_with(expected, actual)
+  assert.equal(expected, actual:sub(1, #expected))
+end
+
+describe("the human report", function()
+  it("is as the reference shows it, unlimited", function()
+    assert.equal(FAILING, render(failing()))
+  end)
+
+  it("falls back to ASCII", function()
+    local out = render(failing(), nil, { terminal = { utf8 = false } })
+    starts_with(ASCII, out)
+    assert.is_nil(out:find("[\x80-\xff]"))
+    assert.truthy(out:find("pods -> 403", 1, true))
+  end)
+
+  it("wraps in a narrow terminal and loses nothing", function()
+    starts_with(NARROW, render({ failing()[2] }, nil, { terminal = { utf8 = true, width = 41 } }))
+  end)
+
+  for _, width in ipairs { 40, 60, 80, 100, 120 } do
+    it(("keeps to %d columns wherever a word fits"):format(width), function()
+      for line in render(failing(), nil,
+        { terminal = { utf8 = true, width = width } }):gmatch("[^\n]+") do
+        if width >= 80 then
+          assert.is_true(utf8.len(line) <= width, line)
+        end
+        assert.is_true(utf8.len(line) <= math.max(width, 50), line)
+      end
+    end)
+  end
+
+  it("colours meaning, never text alone", function()
+    local out = render(failing(), nil, { terminal = { utf8 = true, color = true } })
+    for _, text in ipairs { "\27[32m✓\27[0m", "\27[1;31m✗\27[0m", "\27[35m!\27[0m",
+      "\27[1;31m≠\27[0m" } do
+      assert.truthy(out:find(text, 1, true), text)
+    end
+    assert.equal(FAILING, (out:gsub("\27%[[%d;]*m", "")))
+  end)
+
+  it("quiet shows only what is wrong and the totals", function()
+    local out = render(failing(), nil, { quiet = true })
+    assert.is_nil(out:find("aicr-run 0.1.0", 1, true))
+    assert.is_nil(out:find("gke-gpu-nic-networks", 1, true))
+    assert.truthy(out:find("✗ tcpxo-runtime-mapping", 1, true))
+    assert.truthy(out:find("3 checks: 1 passed, 1 failed, 1 error", 1, true))
+    assert.equal("1 check: 1 passed · 3.2s · seed 20260310\n",
+      render({ res("a", "pass") }, nil, { quiet = true }))
+  end)
+
+  it("verbose shows evidence, measures and notes of passing checks", function()
+    local passing = res("a", "pass", { evidence = { "8 found" }, notes = { "a note" },
+      measures = { { name = "busbw", value = 327.2, unit = "GB/s", limit = ">= 250" } } })
+    local out = render({ passing }, nil, { verbose = true })
+    for _, text in ipairs { "\n        8 found\n", "note: a note",
+      "busbw 327.2 GB/s, required >= 250" } do
+      assert.truthy(out:find(text, 1, true), text)
+    end
+    assert.is_nil(render({ passing }):find("8 found", 1, true))
+  end)
+
+  it("says what was skipped and waived, and when nothing was verified", function()
+    local out = render {
+      res("nccl", "skip", { reason = "nodes-busy", result = "14 of 16 GPUs are in use" }),
+      res("dcgm", "fail", { code = "CONFLICT", reason = "bad", result = "1/2 ready",
+        message = "1/2 ready",
+        waived = { reason = "OPS-812", expires = "2026-06-30" } }),
+    }
+    for _, text in ipairs {
+      "○ nccl                        0.4s   skipped: nodes-busy, 14 of 16 GPUs are in use\n",
+      "~ dcgm                        0.4s   waived until 2026-06-30: OPS-812 (failed: 1/2 ready)\n",
+      "\n2 checks: 1 waived, 1 skipped · 3.2s · seed 20260310\n"
+        .. "note: nothing was verified. Use --strict to make this a failure.\n",
+    } do
+      assert.truthy(out:find(text, 1, true), text)
+    end
+    local strict = render({ res("a", "skip", { reason = "x", result = "y" }) }, { strict = true })
+    assert.is_nil(strict:find("nothing was verified", 1, true))
+    assert.truthy(strict:find("exit 1: a check was skipped or waived, and --strict counts that as a failure", 1, true))
+  end)
+
+  it("is whole for zero checks and unknown facts", function()
+    assert.equal("aicr-run 0.1.0\n\n0 checks · 3.2s · seed 20260310\nexit 4: no check was selected, nothing ran\n",
+      (render({}, { target = {}, recipe = false })))
+  end)
+
+  it("keeps the last 20 lines of evidence and says where the others are", function()
+    local lines = {}
+    for i = 1, 133 do
+      lines[i] = "line " .. i
+    end
+    local function with(fields)
+      return render({ res("a", "fail", { code = "CONFLICT", reason = "bad", message = "m",
+        evidence = lines }) }, fields)
+    end
+    local out = with { json_report = "out/report.json" }
+    assert.truthy(out:find("    … 113 more lines in out/report.json\n    line 114\n", 1, true))
+    assert.is_nil(out:find("line 113\n", 1, true))
+    assert.truthy(with():find("… 113 more lines with -f json\n", 1, true))
+  end)
+
+  it("lists false expectations where there are several, and sets by what is missing", function()
+    local out = render { res("a", "fail", {
+      code = "CONFLICT", reason = "expectation",
+        message = "3 expectations do not hold; first: gpus: got 7, required == 8",
+      expectations = {
+        { what = "gpus", op = "==", expected = 8, actual = 7, ok = false },
+        { what = "driver", op = ">=", expected = 550, actual = json.null, ok = false },
+        { what = "fine", op = "==", expected = 1, actual = 1, ok = true },
+        { what = "networks", op = "same_set", expected = { "a", "b" }, actual = { "b", "c" },
+          ok = false },
+      },
+    }) }
+    assert.truthy(out:find("\n      gpus: got 7, required == 8\n      driver: got nothing, required >= 550\n"
+      .. "      networks: missing a\n      networks: unexpected c\n", 1, true), out)
+    assert.is_nil(out:find("fine", 1, true))
+  end)
+
+  it("does not repeat the one false expectation that is the message", function()
+    local out = render { res("a", "fail", {
+      code = "CONFLICT", reason = "expectation", message = "gpus: got 7, required == 8",
+        result = "gpus: got 7, required == 8",
+      expectations = { { what = "gpus", op = "==", expected = 8, actual = 7, ok = false } },
+    }) }
+    assert.equal(2, select(2, out:gsub("got 7", "")))
+  end)
+
+  it("shows the frames of a script error and the notes", function()
+    local out = render { res("a", "error", {
+      code = "INTERNAL", reason = "script", message = "c.lua:3: boom", trace = { "run (c.lua:3)" },
+        notes = { "afterwards: x" },
+    }) }
+    assert.truthy(out:find("    c.lua:3: boom\n      in  run (c.lua:3)\n", 1, true))
+    assert.truthy(out:find("    note  afterwards: x\n", 1, true))
+  end)
+
+  it("says where a built-in check comes from", function()
+    local out = render { res("a", "fail",
+      { code = "CONFLICT", reason = "bad", message = "m", origin = "built-in", line = 3 }) }
+    assert.truthy(out:find("checks/a.lua:3 (built-in)\n", 1, true))
+    assert.truthy(out:find("aicr-run --explain a\n", 1, true))
+  end)
+
+  it("shows control characters, escapes and bad bytes instead of sending them", function()
+    local evil = "x\27[31m\0\r\n\7\255" .. "y"
+    local hostile = {
+      res("a", "fail", {
+        code = "CONFLICT", reason = "bad", result = evil, message = evil, why = evil, fix = evil,
+          evidence = { evil },
+        notes = { evil }, trace = { evil }, file = evil,
+        details = { diff = { key = evil, left = evil, right = evil,
+          rows = { { k = evil, l = evil, r = "z" } } } },
+      }),
+      res("b", "skip", { reason = "not-declared", result = evil, message = evil }),
+      res("c", "fail", { code = "CONFLICT", reason = "bad", message = "m",
+        expectations = { { what = evil, op = "==", expected = evil, actual = { evil },
+          ok = false } } }),
+    }
+    for _, terminal in ipairs { { utf8 = true }, { utf8 = false }, { utf8 = true, width = 40 } } do
+      local out = render(hostile, { notes = { evil }, recipe = { name = evil },
+        target = { context = evil, server_version = evil, platform = evil, recording = evil } },
+        { terminal = terminal, verbose = true })
+      assert.is_nil(out:find("[\0-\9\11-\31\127]"))
+      assert.is_truthy(utf8.len(out))
+      assert.truthy(out:find("\\x1b[31m", 1, true) or out:find("\\x1b", 1, true))
+    end
+  end)
+end)
+
+describe("a comparison", function()
+  local diff = require "aicr.report.diff"
+  local styles = require "aicr.report.style"
+
+  local function draw(rows, terminal)
+    return table.concat(diff.lines({ key = "k", left = "recipe", right = "deployed", rows = rows },
+      styles.new(terminal or WIDE)), "\n")
+  end
+
+  local function rows_of(text)
+    local rows = {}
+    for l, r in text:gmatch("(%S+)/(%S+)") do
+      rows[#rows + 1] = { k = tostring(#rows + 1), l = l ~= "-" and l or json.null, r = r ~= "-"
+        and r or json.null }
+    end
+    return rows
+  end
+
+  for _, row in ipairs {
+    { "one that differs", "a/b", "    ≠ 1   a                   b" },
+    { "a missing side", "a/- -/b", "    ≠ 1   a                   (none)\n    ≠ 2   (none)              b" },
+    { "the row before", "a/a b/c", "      1   a                   a\n    ≠ 2   b                   c" },
+    { "an equal run before", "a/a b/b c/c d/e",
+      "      1…2  equal\n      3   c                   c\n    ≠ 4   d                   e" },
+    { "an equal run behind", "a/b c/c d/d", "    ≠ 1   a                   b\n      2…3  equal" },
+    { "a lone equal row", "a/b c/c", "    ≠ 1   a                   b\n      2   c                   c" },
+    { "runs between", "a/b c/c d/d e/e f/g",
+      "    ≠ 1   a                   b\n      2…3  equal\n"
+        .. "      4   e                   e\n    ≠ 5   f                   g" },
+  } do
+    it("shows " .. row[1], function()
+      assert.equal("          recipe              deployed\n" .. row[3], draw(rows_of(row[2])))
+    end)
+  end
+
+  it("shows one line where nothing differs", function()
+    assert.equal("      1…2  equal", draw(rows_of("a/a b/b")))
+  end)
+
+  it("shows an empty string", function()
+    assert.truthy(draw({ { k = "1", l = "", r = "x" } }):find('≠ 1   ""', 1, true))
+  end)
+end)
