@@ -5,11 +5,6 @@ local gke = require "aicr.gke"
 local recipe = require "aicr.recipe"
 local verify = require "aicr.verify"
 
-local PROVISION <const> = "The networks and their parameter sets come with the cluster's"
-  .. " provisioning; neither aicr-run nor a Helm chart makes them, and --enable-multi-networking"
-  .. " cannot be switched on after the cluster was created. Look with: kubectl get"
-  .. " network.networking.gke.io. Documentation: https://cloud.google.com/kubernetes-engine/docs/"
-  .. "how-to/setup-multinetwork-support-for-pods"
 local INSPECT <const> = "Both objects must exist and be Ready; they are provisioned with the"
   .. " cluster. Look with: kubectl describe network.networking.gke.io; kubectl get"
   .. " gkenetworkparamset.networking.gke.io -o wide"
@@ -42,8 +37,8 @@ that the deployed ClusterTrainingRuntime gives its workers, and the networks tha
 The check counts the networks, asks whether each is Ready and bound to its parameter set, and, when
 the recipe ships the runtime, compares the three. It reads, it repairs nothing.]],
   fixes = {
-    ["api-not-served"] = PROVISION,
-    ["too-few-networks"] = PROVISION,
+    ["api-not-served"] = gke.PROVISIONING,
+    ["too-few-networks"] = gke.PROVISIONING,
     ["network-not-bound"] = INSPECT,
     ["network-not-usable"] = INSPECT,
     ["network-missing"] = "Deploy the bundle of a recipe that was generated for this cluster."
@@ -70,7 +65,7 @@ the recipe ships the runtime, compares the three. It reads, it repairs nothing.]
     local networks, err = ctx:try(gke.gpu_nic_networks, ctx.k8s)
     verify.require(ctx, {
       component = gke.COMPONENT,
-      subject = "GPU NIC networks",
+      subject = "the GPU NIC networks",
       probe = err,
       present = networks ~= nil,
       absent = gke.ABSENT,

@@ -36,8 +36,8 @@ local function fail_for(ctx, problems)
     reason = "nic-topology",
     message = ("the recipe declares %s, but not every node maps its %d GPU NIC slots to"
       .. " eth1..eth8: %s"):format(gke.COMPONENT, gke.REQUIRED, table.concat(problems, "; ")),
-    why = "A gVNIC that was added to the node pool takes the PCI slot of a GPU NIC: the node looks"
-      .. " healthy and every Network object is there, but one GPU is left without its NIC.",
+    why = "A GPU without its own NIC leaves the fabric. The usual cause is a gVNIC additional"
+      .. " network of the node pool, which takes a GPU NIC's PCI slot while the node looks healthy.",
     fix = "Create the node pool again without a gVNIC additional network. Look with: " .. LOOK,
   }
 end
@@ -61,6 +61,7 @@ annotations are there, each of them on a GPU NIC network. Nodes without nic-info
 they are counted, and when no node can be verified the check is skipped. Which of the GPU NIC
 networks an interface is on is not compared with the recipe.]],
   fixes = {
+    ["api-not-served"] = gke.PROVISIONING,
     ["no-gpu-nodes"] = "Check that the a3-megagpu-8g node pool exists, is not scaled to zero and"
       .. " carries the label. Look with: kubectl get nodes -L cloud.google.com/gke-accelerator",
     ["forbidden"] = "Let the caller list nodes and networks.networking.gke.io, then run the check"

@@ -48,16 +48,21 @@ M.NODE_SELECTOR = "cloud.google.com/gke-accelerator=nvidia-h100-mega-80gb"
 M.NETWORKS = "networks.v1.networking.gke.io"
 M.RUNTIMES = "clustertrainingruntimes.v1alpha1.trainer.kubeflow.org"
 
-local NEEDED <const> = "GPUDirect-TCPXO needs one Network per GPU NIC, each bound to a"
-  .. " GKENetworkParamSet and each with \"" .. M.NAME_SUBSTRING .. "\" in its own name"
-
 local function census_message(observed)
-  return ("the recipe declares %s, but %s; %s"):format(M.COMPONENT, observed, NEEDED)
+  return ("the recipe declares %s, but %s"):format(M.COMPONENT, observed)
 end
+
+--- What the networks are and where they come from, for the `fixes` of checks (gke-tcpxo.md 4.4-A).
+M.PROVISIONING = "One Network per GPU NIC is required, each bound to a GKENetworkParamSet and each"
+  .. " with \"" .. M.NAME_SUBSTRING .. "\" in its own name. They come with the cluster's"
+  .. " provisioning; neither aicr-run nor a Helm chart makes them, and --enable-multi-networking"
+  .. " cannot be switched on after the cluster was created. Look with: kubectl get"
+  .. " network.networking.gke.io. Documentation: https://cloud.google.com/kubernetes-engine/docs/"
+  .. "how-to/setup-multinetwork-support-for-pods"
 
 --- What to say when the Network API is not served (gke-tcpxo.md 4.4-A).
 M.ABSENT = census_message(
-  ("the API networking.gke.io is not served, so 0 of %d GPU NIC networks exist"):format(M.REQUIRED))
+  ("the API is not served, so 0 of %d GPU NIC networks exist"):format(M.REQUIRED))
 
 -- JSON values. An unmarked sequence is a list too: literals are read as they look.
 local function is_list(v)
@@ -109,6 +114,20 @@ end
 local function invalid(reason, fmt, ...)
   errors.raise {
     code = "INVALID_REQUEST", reason = reason, message = fmt:format(...), verdict = true,
+  }
+end
+
+-- Calls f(...); its error object says where.
+local function at(place, f, ...)
+  local ok, result = pcall(f, ...)
+  if ok then
+    return result
+  elseif not errors.is(result) then
+    error(result, 0)
+  end
+  errors.raise {
+    code = result.code, reason = result.reason, message = place .. ": " .. result.message,
+    details = result.details, verdict = result.verdict, cause = result.cause,
   }
 end
 
@@ -239,7 +258,7 @@ function M.deployed_mapping(obj)
     invalid("default-interface", "%s: annotation %s is \"%s\", wanted \"%s\"", title(obj),
       M.DEFAULT_INTERFACE_ANNOTATION, text.printable(default), M.DEFAULT_INTERFACE)
   end
-  return native.parse_interfaces(interfaces)
+  return at(title(obj), native.parse_interfaces, interfaces)
 end
 
 --- The mapping that the recipe recorded for the runtime it ships (gke-tcpxo.md 3.7), nil when it
@@ -259,7 +278,7 @@ function M.fabric_runtime_delivered(recipe)
       M.OVERRIDE)
   end
   local place = ("component %s: overrides.%s"):format(M.TRAINER, M.OVERRIDE)
-  return M.validate_interfaces(M.normalize_interfaces(recorded, place))
+  return at(place, M.validate_interfaces, M.normalize_interfaces(recorded, place))
 end
 
 -- What the cluster says.
@@ -377,8 +396,8 @@ function M.require_census(networks)
   end
   errors.raise {
     code = "NOT_FOUND", reason = "too-few-networks", verdict = true,
-    message = census_message(
-      ("only %d of %d GPU NIC networks exist"):format(#networks, M.REQUIRED)),
+    message = census_message(("only %d of %d GPU NIC networks (with \"%s\" in their name) exist")
+      :format(#networks, M.REQUIRED, M.NAME_SUBSTRING)),
   }
 end
 

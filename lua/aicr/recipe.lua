@@ -305,7 +305,10 @@ local function check_coherence(recipe)
   for i, entry in ipairs(configured.tcpxoInterfaces or {}) do
     mapping[i] = { interfaceName = entry.interfaceName or "", network = entry.network or "" }
   end
-  native.validate_interfaces(mapping)
+  local valid, problem = pcall(native.validate_interfaces, mapping)
+  if not valid then
+    refuse(problem.reason, "%s: %s", RECORDED, problem.message)
+  end
   for _, key in ipairs { "service", "accelerator", "platform" } do
     local found = recipe.criteria and recipe.criteria[key]
     if found ~= APPLIES_TO[key] then

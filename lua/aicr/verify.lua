@@ -67,7 +67,7 @@ function M.require(ctx, capability)
     ctx:skip {
       reason = "not-declared",
       message = capability.inapplicable
-        or ("the recipe does not declare %s, so %s does not apply"):format(name, subject),
+        or ("the recipe does not declare %s: nothing to verify about %s"):format(name, subject),
     }
   end
   errors.raise {

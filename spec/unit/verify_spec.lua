@@ -78,7 +78,7 @@ describe("verify.require", function()
         assert.equal(row.result.verdict, verdict)
         if verdict == "skip" then
           assert.equal("not-declared", what.reason)
-          assert.equal(inapplicable or "the recipe does not declare c, so c does not apply",
+          assert.equal(inapplicable or "the recipe does not declare c: nothing to verify about c",
             what.message)
         end
         return

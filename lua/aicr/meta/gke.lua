@@ -22,7 +22,8 @@
 ---@field NODE_SELECTOR string
 ---@field NETWORKS string
 ---@field RUNTIMES string
----@field ABSENT string
+---@field ABSENT string message when the API is not served
+---@field PROVISIONING string advice about the networks
 local gke = {}
 
 ---@class aicr.gke.Pair

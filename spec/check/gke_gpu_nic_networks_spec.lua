@@ -1,0 +1,60 @@
+-- SPDX-License-Identifier: Apache-2.0
+require "aicr_native"
+local binary = require "spec.support.binary"
+local cases = require "spec.support.cases"
+local faults = require "spec.support.faults"
+local json = require "aicr.json"
+local recording = require "spec.support.recording"
+
+local NAME <const> = "gke-gpu-nic-networks"
+local RECORDINGS <const> = "spec/fixtures/recordings/"
+
+describe(NAME, function()
+  cases.vectors(NAME, it)
+  cases.faults(NAME, it)
+end)
+
+describe("the shipped recordings", function()
+  it("lyra-ok: two passing checks", function()
+    local result = cases.golden("lyra-ok", RECORDINGS .. "lyra-ok")
+    assert.equal(0, result.code)
+    assert.equal("", result.stderr)
+  end)
+
+  it("lyra-swapped: a fail that shows the two pairs", function()
+    local result = cases.golden("lyra-swapped", RECORDINGS .. "lyra-swapped")
+    assert.equal(1, result.code)
+    assert.truthy(result.stdout:find("lyra-gpu-nic-k4", 1, true))
+  end)
+
+  it("lyra-swapped is lyra-ok with two pairs exchanged and nothing else", function()
+    local healthy = recording.read()
+    faults.swap_pairs(healthy)
+    assert.equal(json.encode(recording.read(RECORDINGS .. "lyra-swapped")), json.encode(healthy))
+  end)
+
+  it("lyra-ok: the report holds the evidence", function()
+    local report = binary.report { "--recording", RECORDINGS .. "lyra-ok", "--recipe", "recipes/lyra.yaml",
+      NAME }
+    local check = binary.check(report, NAME)
+    assert.equal("8 interfaces: recipe = deployed, all on cluster", check.result)
+    assert.equal(2, #check.evidence)
+    for n = 1, 8 do
+      assert.truthy(check.evidence[1]:find("lyra-gpu-nic-k" .. n, 1, true))
+    end
+    assert.is_nil(check.evidence[1]:find("default", 1, true))
+    assert.truthy(check.evidence[2]:find("torch-distributed-tcpxo: 8 interfaces", 1, true))
+  end)
+
+  it("a swapped pair carries the complete comparison", function()
+    local report = binary.report { "--recording", RECORDINGS .. "lyra-swapped", "--recipe",
+      "recipes/lyra.yaml", NAME }
+    local diff = binary.check(report, NAME).details.diff
+    assert.equal(8, #diff.rows)
+    for i, row in ipairs(diff.rows) do
+      assert.equal(tostring(i), row.k)
+      assert.equal(("eth%d → lyra-gpu-nic-k%d"):format(i, i), row.l)
+      assert.equal(i ~= 3 and i ~= 4, row.l == row.r)
+    end
+  end)
+end)
