@@ -324,7 +324,7 @@ static const char *meaning(const char *reason)
   static const char *const words[][2] = {
       {"api-not-served", "the API is not served"},
       {"not-found", "not found"},
-      {"scope-mismatch", "the API is served, but not under this scope"},
+      {"scope-mismatch", "the API is served, but not this path of it"},
       {"discovery-incomplete",
        "page not found, and discovery cannot tell whether the API is served"},
       {"forbidden", "forbidden"},

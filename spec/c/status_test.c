@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kube/status.h"
+
+#include <dirent.h>
+
+#include "rows.h"
+
+#include "status_shapes.h"
+#include "torture.h"
+
+#define SHAPES "spec/fixtures/kube/shapes"
+
+struct http {
+  int status;
+  char content_type[128];
+  char *text; /* the file */
+  const char *body;
+  size_t len;
+};
+
+static void read_http(const char *name, struct http *h)
+{
+  char path[256];
+  snprintf(path, sizeof path, SHAPES "/%s.http", name);
+  FILE *f = fopen(path, "rb");
+  assert_non_null(f);
+  h->text = calloc(1, 1 << 17);
+  assert_non_null(h->text);
+  size_t n = fread(h->text, 1, (1 << 17) - 1, f);
+  fclose(f);
+  h->status =
+      100 * (h->text[9] - 48) + 10 * (h->text[10] - 48) + h->text[11] - 48;
+  char *end = strstr(h->text, "\r\n\r\n");
+  size_t gap = 4;
+  if (end == NULL) {
+    end = strstr(h->text, "\n\n");
+    gap = 2;
+  }
+  h->body = end == NULL ? h->text + n : end + gap;
+  h->len = n - (size_t)(h->body - h->text);
+  h->content_type[0] = '\0';
+  char *type = strstr(h->text, "Content-Type: ");
+  if (type != NULL && type < h->body) {
+    type += strlen("Content-Type: ");
+    snprintf(h->content_type, sizeof h->content_type, "%.*s",
+             (int)strcspn(type, "\r\n"), type);
+  }
+}
+
+/* The name and the subresource of the request, from INDEX.tsv. */
+static void read_request(const char *file, char *name, char *subresource)
+{
+  char line[65536], verb[16], path[4096];
+  FILE *f = fopen(SHAPES "/INDEX.tsv", "rb");
+  assert_non_null(f);
+  name[0] = subresource[0] = '\0';
+  size_t len = strlen(file);
+  while (fgets(line, sizeof line, f) != NULL) {
+    if (strncmp(line, file, len) != 0 || line[len] != '\t') {
+      continue;
+    }
+    char *p = line + len + 1;
+    snprintf(verb, sizeof verb, "%.*s", (int)strcspn(p, " "), p);
+    p += strcspn(p, " ");
+    p += strspn(p, " ");
+    snprintf(path, sizeof path, "%.*s", (int)strcspn(p, " ?\n"), p);
+    char *steps[12] = {NULL};
+    size_t count = 0;
+    for (p = path; *p == '/' && count < 12; p += strcspn(p, "/")) {
+      *p++ = '\0';
+      steps[count++] = p;
+    }
+    size_t at = count > 0 && strcmp(steps[0], "api") == 0 ? 2 : 3;
+    if (at + 2 < count && strcmp(steps[at], "namespaces") == 0) {
+      at += 2;
+    }
+    if (at + 1 < count) {
+      snprintf(name, 256, "%.250s", steps[at + 1]);
+    }
+    if (at + 2 < count) {
+      snprintf(subresource, 64, "%.60s", steps[at + 2]);
+    }
+    break;
+  }
+  fclose(f);
+}
+
+static bool is_verdict(const char *reason)
+{
+  return strcmp(reason, "not-found") == 0 ||
+         strcmp(reason, "api-not-served") == 0;
+}
+
+static void fill(struct kube_answer *a, int http, const char *type,
+                 const char *body, size_t len)
+{
+  memset(a, 0, sizeof *a);
+  a->http = http;
+  a->attempts = 3;
+  snprintf(a->content_type, sizeof a->content_type, "%s", type);
+  aicr_buf_init(&a->body, 1 << 22);
+  assert_true(aicr_buf_add(&a->body, body, len));
+}
+
+static void check_message(const char *message)
+{
+  for (const char *p = message; *p != '\0'; p++) {
+    assert_true((unsigned char)*p >= 0x20);
+  }
+  static const char call[] =
+      "get things.example.org \"x\" in namespace \"a\": ";
+  assert_true(strncmp(message, call, sizeof call - 1) == 0);
+}
+
+static const struct kube_failure facts = {
+    .verb = "get", .resource = "things.example.org", .ns = "a", .name = "x"};
+
+static void test_shape(void **state)
+{
+  const struct shape *row = *state;
+  struct http h;
+  char name[256], subresource[64], status[32];
+  read_http(row->file, &h);
+  read_request(row->file, name, subresource);
+  assert_int_equal(h.status, row->http);
+  struct kube_request rq = {.name = name[0] == '\0' ? NULL : name,
+                            .subresource =
+                                subresource[0] == '\0' ? NULL : subresource};
+  snprintf(status, sizeof status, "(HTTP %d)", row->http);
+  for (unsigned served = 0; served < 3; served++) {
+    struct kube_answer a;
+    struct aicr_error err;
+    struct kube_failure f = facts;
+    fill(&a, h.status, h.content_type, h.body, h.len);
+    kube_status_error(&rq, &a, (enum kube_served)served, &err, &f);
+    assert_string_equal(err.reason, row->by_served[served].reason);
+    assert_int_equal(err.code, row->by_served[served].code);
+    assert_int_equal(err.verdict, is_verdict(err.reason));
+    assert_non_null(strstr(err.message, status));
+    check_message(err.message);
+    assert_int_equal(f.http, row->http);
+    assert_int_equal(f.transport, KUBE_TRANSPORT_OK);
+    assert_string_equal(f.status_reason, row->status_reason);
+    assert_int_equal(f.cause_count, row->causes);
+    assert_int_equal(f.attempts, 3);
+    assert_int_equal(f.served, served);
+    kube_answer_free(&a);
+  }
+  free(h.text);
+}
+
+static void test_all_shapes_are_rows(void **state)
+{
+  (void)state;
+  size_t failures = 0;
+  DIR *dir = opendir(SHAPES);
+  assert_non_null(dir);
+  for (const struct dirent *e = readdir(dir); e != NULL; e = readdir(dir)) {
+    failures += strstr(e->d_name, ".http") != NULL && e->d_name[0] >= '3';
+  }
+  closedir(dir);
+  assert_int_equal(failures, COUNT(shapes));
+}
+
+/* Made answers: what the real ones above do not show. */
+struct made {
+  const char *what;
+  int http;
+  const char *type, *body;
+  enum kube_served served;
+  enum aicr_code code;
+  const char *reason;
+};
+
+#define J "application/json"
+#define T "text/plain; charset=utf-8"
+#define STATUS(members)                                                        \
+  "{\"kind\":\"Status\",\"apiVersion\":\"v1\"," members "}"
+#define UNKNOWN    KUBE_SERVED_UNKNOWN
+#define SERVED     KUBE_SERVED_YES
+#define NOT_SERVED KUBE_SERVED_NO
+#define NAMED      "\"details\":{\"name\":\"x\",\"kind\":\"networks\"}"
+
+static const struct made made[] = {
+    {"W1 text 404, not in discovery", 404, T, "404 page not found\n",
+     NOT_SERVED, AICR_NOT_FOUND, "api-not-served"},
+    {"W2 text 404, another scope", 404, T, "404 page not found\n", SERVED,
+     AICR_INTERNAL, "scope-mismatch"},
+    {"W3 Status without name", 404, J,
+     STATUS("\"reason\":\"NotFound\",\"details\":{}"), UNKNOWN, AICR_NOT_FOUND,
+     "api-not-served"},
+    {"W4 Status with name", 404, J, STATUS("\"reason\":\"NotFound\"," NAMED),
+     SERVED, AICR_NOT_FOUND, "not-found"},
+    {"W5 page of a load balancer", 404, "text/html; charset=UTF-8",
+     "<html>404</html>", NOT_SERVED, AICR_INTERNAL, "unexpected-response"},
+    {"W5 without a type", 404, "", "  <!DOCTYPE html>", NOT_SERVED,
+     AICR_INTERNAL, "unexpected-response"},
+    {"W7 text 404, discovery failed", 404, T, "404 page not found\n", UNKNOWN,
+     AICR_INTERNAL, "discovery-incomplete"},
+    {"W11 webhook", 403, J,
+     STATUS(
+         "\"reason\":\"Forbidden\",\"message\":\"admission webhook \\\"x\\\" "
+         "denied the request: no\""),
+     UNKNOWN, AICR_UNAUTHORIZED, "forbidden"},
+    {"W19 text 500", 500, T, "Internal Server Error: x", UNKNOWN, AICR_INTERNAL,
+     "server-error"},
+    {"W35 redirect", 302, "", "", UNKNOWN, AICR_INTERNAL, "redirect-refused"},
+    {"W58 code of the body against HTTP", 500, J,
+     STATUS("\"reason\":\"NotFound\",\"code\":404," NAMED), UNKNOWN,
+     AICR_INTERNAL, "server-error"},
+    {"404 with the reason Forbidden", 404, J,
+     STATUS("\"reason\":\"Forbidden\"," NAMED), UNKNOWN, AICR_UNAUTHORIZED,
+     "forbidden"},
+    {"404 with the reason Unauthorized", 404, J,
+     STATUS("\"reason\":\"Unauthorized\"," NAMED), NOT_SERVED,
+     AICR_UNAUTHORIZED, "unauthenticated"},
+    {"404 with the reason ServiceUnavailable", 404, J,
+     STATUS("\"reason\":\"ServiceUnavailable\"," NAMED), UNKNOWN,
+     AICR_SERVICE_UNAVAILABLE, "unavailable"},
+    {"404 with the reason InternalError", 404, J,
+     STATUS("\"reason\":\"InternalError\"," NAMED), UNKNOWN, AICR_INTERNAL,
+     "server-error"},
+    {"404 with the reason Timeout", 404, J,
+     STATUS("\"reason\":\"Timeout\"," NAMED), UNKNOWN, AICR_TIMEOUT,
+     "server-timeout"},
+    {"404 with an unknown reason", 404, J,
+     STATUS("\"reason\":\"Whatever\"," NAMED), UNKNOWN, AICR_NOT_FOUND,
+     "not-found"},
+    {"404 without a reason", 404, J, STATUS(NAMED), UNKNOWN, AICR_NOT_FOUND,
+     "not-found"},
+    {"404 JSON that is no Status", 404, J, "{\"error\":\"no\"}", NOT_SERVED,
+     AICR_INTERNAL, "unexpected-response"},
+    {"404 cut Status", 404, J, "{\"kind\":\"Status\",\"reason\":\"NotFound\"",
+     NOT_SERVED, AICR_INTERNAL, "unexpected-response"},
+    {"404 Status with a NUL in a name", 404, J,
+     STATUS("\"reason\":\"NotFound\\u0000x\"," NAMED), UNKNOWN, AICR_INTERNAL,
+     "unexpected-response"},
+    {"404 Status with keys in capitals", 404, J,
+     "{\"KIND\":\"Status\",\"REASON\":\"NotFound\"}", UNKNOWN, AICR_INTERNAL,
+     "unexpected-response"},
+    {"404 details of a wrong type", 404, J,
+     STATUS("\"reason\":\"NotFound\",\"details\":[\"name\"]"), UNKNOWN,
+     AICR_NOT_FOUND, "api-not-served"},
+    {"404 without a body", 404, "", "", NOT_SERVED, AICR_NOT_FOUND,
+     "api-not-served"},
+    {"409 AlreadyExists", 409, J, STATUS("\"reason\":\"AlreadyExists\""),
+     UNKNOWN, AICR_CONFLICT, "already-exists"},
+    {"408", 408, T, "", UNKNOWN, AICR_TIMEOUT, "server-timeout"},
+    {"418 from a webhook", 418, J, STATUS("\"message\":\"tea\""), UNKNOWN,
+     AICR_INVALID_REQUEST, "bad-request"},
+    {"502", 502, T, "bad gateway", UNKNOWN, AICR_SERVICE_UNAVAILABLE,
+     "unavailable"},
+    {"502 page", 502, "text/html", "<html>", UNKNOWN, AICR_INTERNAL,
+     "unexpected-response"},
+    {"501", 501, T, "", UNKNOWN, AICR_INTERNAL, "server-error"},
+    {"600", 600, T, "", UNKNOWN, AICR_INTERNAL, "unexpected-response"},
+    {"500 etcd words with a reason", 500, J,
+     STATUS("\"reason\":\"InternalError\",\"message\":\"etcdserver: request is "
+            "too large\""),
+     UNKNOWN, AICR_INTERNAL, "server-error"},
+};
+
+static void test_made(void **state)
+{
+  const struct made *row = *state;
+  struct kube_request rq = {.name = "x"};
+  struct kube_answer a;
+  struct aicr_error err;
+  struct kube_failure f = facts;
+  fill(&a, row->http, row->type, row->body, strlen(row->body));
+  kube_status_error(&rq, &a, row->served, &err, &f);
+  assert_string_equal(err.reason, row->reason);
+  assert_int_equal(err.code, row->code);
+  assert_int_equal(err.verdict, is_verdict(err.reason));
+  assert_int_equal(f.http, row->http);
+  check_message(err.message);
+  kube_answer_free(&a);
+}
+
+struct transport {
+  const char *name;
+  enum aicr_code code;
+  const char *reason;
+};
+
+static const struct transport transports[] = {
+    {"deadline", AICR_TIMEOUT, "deadline"},
+    {"canceled", AICR_CANCELED, "canceled"},
+    {"socket-timeout", AICR_TIMEOUT, "timeout"},
+    {"dns-timeout", AICR_TIMEOUT, "timeout"},
+    {"refused", AICR_SERVICE_UNAVAILABLE, "connect"},
+    {"reset", AICR_SERVICE_UNAVAILABLE, "connection-lost"},
+    {"http2-lost", AICR_SERVICE_UNAVAILABLE, "connection-lost"},
+    {"unreachable", AICR_SERVICE_UNAVAILABLE, "connect"},
+    {"pipe", AICR_SERVICE_UNAVAILABLE, "connection-lost"},
+    {"dns", AICR_SERVICE_UNAVAILABLE, "dns"},
+    {"tls", AICR_INTERNAL, "tls-verify"},
+    {"cut", AICR_SERVICE_UNAVAILABLE, "connection-lost"},
+};
+
+static void test_transport(void **state)
+{
+  const struct transport *row = *state;
+  struct kube_request rq = {.name = "x"};
+  struct kube_answer a = {.attempts = 2};
+  struct aicr_error err;
+  struct kube_failure f = facts;
+  a.transport = kube_transport_from_name(row->name, strlen(row->name));
+  assert_string_equal(kube_transport_name(a.transport), row->name);
+  kube_status_error(&rq, &a, KUBE_SERVED_UNKNOWN, &err, &f);
+  assert_int_equal(err.code, row->code);
+  assert_string_equal(err.reason, row->reason);
+  assert_false(err.verdict);
+  assert_int_equal(f.http, 0);
+  assert_int_equal(f.transport, a.transport);
+  assert_int_equal(f.attempts, 2);
+  check_message(err.message);
+}
+
+static void test_transport_names(void **state)
+{
+  (void)state;
+  assert_int_equal(COUNT(transports), KUBE_TRANSPORT_COUNT - 1);
+  assert_string_equal(kube_transport_name(KUBE_TRANSPORT_OK), "");
+  assert_string_equal(kube_transport_name(KUBE_TRANSPORT_COUNT), "");
+  assert_int_equal(kube_transport_from_name("", 0), KUBE_TRANSPORT_COUNT);
+  assert_int_equal(kube_transport_from_name("refuse", 6), KUBE_TRANSPORT_COUNT);
+  assert_int_equal(kube_transport_from_name("refused", 6),
+                   KUBE_TRANSPORT_COUNT);
+}
+
+static void test_error_of_the_backend(void **state)
+{
+  (void)state;
+  struct kube_request rq = {.name = "x"};
+  struct kube_answer a = {.attempts = 1};
+  struct aicr_error err;
+  struct kube_failure f = facts;
+  aicr_fail(&a.error, AICR_INTERNAL, "not-recorded", "it is not there");
+  kube_status_error(&rq, &a, KUBE_SERVED_YES, &err, &f);
+  assert_int_equal(err.code, AICR_INTERNAL);
+  assert_string_equal(err.reason, "not-recorded");
+  assert_string_equal(err.message, "it is not there");
+  assert_int_equal(f.http, 0);
+  assert_int_equal(f.served, KUBE_SERVED_YES);
+}
+
+/* The server's words: controls escaped, one line, cut between characters. */
+static void test_words(void **state)
+{
+  (void)state;
+  struct kube_request rq = {.name = "x"};
+  struct kube_answer a;
+  struct aicr_error err;
+  struct kube_failure f = facts;
+  char body[6000];
+  size_t n =
+      (size_t)snprintf(body, sizeof body,
+                       "{\"kind\":\"Status\",\"message\":\"a\\nb\\u001b[31m"
+                       "\\u009b\\t");
+  while (n < 5000) {
+    memcpy(body + n, "\xe2\x82\xac", 3);
+    n += 3;
+  }
+  memcpy(body + n, "\"}", 2);
+  fill(&a, 403, J, body, n + 2);
+  kube_status_error(&rq, &a, KUBE_SERVED_UNKNOWN, &err, &f);
+  check_message(err.message);
+  assert_non_null(strstr(err.message, ": a b\\x1b[31m\\x9b \xe2\x82\xac"));
+  assert_string_equal(err.message + strlen(err.message) - 6,
+                      "\xe2\x82\xac\xe2\x80\xa6");
+  assert_true(strlen(err.message) < 1400);
+  kube_answer_free(&a);
+}
+
+static void test_causes(void **state)
+{
+  (void)state;
+  struct kube_request rq = {.name = "x"};
+  struct kube_answer a;
+  struct aicr_error err;
+  struct kube_failure f = facts;
+  struct http h;
+  read_http("409-apply-conflict", &h);
+  fill(&a, h.status, h.content_type, h.body, h.len);
+  kube_status_error(&rq, &a, KUBE_SERVED_UNKNOWN, &err, &f);
+  assert_int_equal(f.cause_count, 2); /* W44 */
+  assert_string_equal(f.causes[0].reason, "FieldManagerConflict");
+  assert_string_equal(f.causes[0].field, ".data.a");
+  assert_string_equal(f.causes[1].field, ".data.b");
+  assert_string_equal(f.causes[1].message, "conflict with \"m1\"");
+  kube_answer_free(&a);
+  free(h.text);
+
+  char body[2048];
+  size_t n = (size_t)snprintf(body, sizeof body,
+                              "{\"kind\":\"Status\",\"details\":{\"causes\":[");
+  for (int i = 0; i < 20; i++) {
+    n += (size_t)snprintf(body + n, sizeof body - n, "%s{\"reason\":\"r%d\"}",
+                          i == 0 ? "" : ",", i);
+  }
+  snprintf(body + n, sizeof body - n, ",7,null]}}");
+  fill(&a, 422, J, body, strlen(body));
+  kube_status_error(&rq, &a, KUBE_SERVED_UNKNOWN, &err, &f);
+  assert_int_equal(f.cause_count, 8);
+  assert_string_equal(f.causes[7].reason, "r7");
+  kube_answer_free(&a);
+}
+
+static struct kube_answer torture_answer;
+
+static bool without_memory(void *arg)
+{
+  struct kube_request rq = {.name = "x"};
+  struct aicr_error err;
+  struct kube_failure f = facts;
+  (void)arg;
+  kube_status_error(&rq, &torture_answer, KUBE_SERVED_NO, &err, &f);
+  if (strcmp(err.reason, "not-found") != 0) {
+    assert_string_equal(err.reason, "memory");
+    assert_false(err.verdict);
+    return false;
+  }
+  return true;
+}
+
+/* Without memory for the body it may not be taken for a text 404. */
+static void test_without_memory(void **state)
+{
+  static const char body[] =
+      "{\"kind\":\"Status\",\"reason\":\"Not\\u0046ound\","
+      "\"details\":{\"name\":\"x\"}}";
+  (void)state;
+  fill(&torture_answer, 404, T, body, sizeof body - 1);
+  assert_true(torture(without_memory, NULL) > 0);
+  kube_answer_free(&torture_answer);
+}
+
+int main(void)
+{
+  static const struct CMUnitTest single[] = {
+      cmocka_unit_test(test_all_shapes_are_rows),
+      cmocka_unit_test(test_transport_names),
+      cmocka_unit_test(test_error_of_the_backend),
+      cmocka_unit_test(test_words),
+      cmocka_unit_test(test_causes),
+      cmocka_unit_test(test_without_memory),
+  };
+  struct rows rows = {0};
+  for (size_t i = 0; i < COUNT(shapes); i++) {
+    add_row(&rows, "shape", shapes[i].file, test_shape, &shapes[i]);
+  }
+  for (size_t i = 0; i < COUNT(made); i++) {
+    add_row(&rows, "made", made[i].what, test_made, &made[i]);
+  }
+  for (size_t i = 0; i < COUNT(transports); i++) {
+    add_row(&rows, "transport", transports[i].name, test_transport,
+            &transports[i]);
+  }
+  for (size_t i = 0; i < COUNT(single); i++) {
+    add_row(&rows, "case", single[i].name, single[i].test_func, NULL);
+  }
+  return run_rows(&rows, "status");
+}
