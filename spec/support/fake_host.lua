@@ -137,6 +137,10 @@ end
 
 function Host.start(state, task)
   assert(math.type(task.id) == "integer", "a task's id is an integer")
+  local refusal = state.refuse[name_of(state, task)]
+  if refusal then
+    error(refusal)
+  end
   state.started[#state.started + 1] = task
   state.in_flight[#state.in_flight + 1] = task.id
   state.most = math.max(state.most, #state.in_flight)
@@ -181,14 +185,16 @@ end
 
 --- A fake host. What happened stands in `host.state`: written, started, most (in flight at once).
 --- @param fields table disk, embedded (path → metadata or text), endings (name → script), events
----   (delivered before anything ends), cluster, unwritable (target → message), last_first
+---   (delivered before anything ends), cluster, unwritable (target → message), refuse (name →
+--- what start() raises), last_first
 function M.new(fields)
   local state = {
     disk = fields.disk or {}, embedded = fields.embedded or {}, endings = fields.endings or {},
     events = fields.events or {}, unwritable = fields.unwritable or {},
       last_first = fields.last_first,
     cluster = fields.cluster or { ok = true, context = "train-01", server_version = "v1.32.6" },
-    clock = START, written = {}, started = {}, in_flight = {}, canceled = {}, most = 0,
+    clock = START, written = {}, started = {}, refuse = fields.refuse or {}, in_flight = {},
+      canceled = {}, most = 0,
   }
   local host = host_functions(state)
   host.state = state

@@ -203,6 +203,23 @@ describe("--set", function()
     assert.is_nil(items[1].timeout_ms)
   end)
 
+  for _, row in ipairs {
+    { { type = "integer", min = "x" }, "min: expected an integer (integer), found x" },
+    { { type = "duration", max = 5 }, "max: expected a duration such as 90s or 5m (duration), found 5" },
+    { { type = "string", min = 1 }, "a string has no min" },
+    { { type = "integer", min = 5, max = 3 }, "min 5 is above max 3" },
+    { { type = "size", min = "2G", max = "1G" }, "min 2G is above max 1G" },
+    { { type = "string", choices = "a" }, "choices: expected a list of values" },
+    { { type = "integer", choices = { 1, "2" } },
+      "choices[2]: expected an integer (integer), found 2" },
+    { { type = "string", constraint = "bw" }, "a string takes no constraint" },
+  } do
+    it("refuses the declaration: " .. row[2], function()
+      local _, problems = apply({ item("a", { n = row[1] }) }, { "a.n=1" })
+      assert.equal("a.lua: parameter n: " .. row[2], problems)
+    end)
+  end
+
   it("refuses a default of the wrong type, naming the file", function()
     local _, problems = apply { item("a", { n = { type = "integer", default = "x" } }) }
     assert.equal("a.lua: default of parameter n: expected an integer (integer), found x", problems)

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 require "aicr_native"
+local errors = require "aicr.native.error"
 local fake_host = require "spec.support.fake_host"
 local result = require "aicr.engine.result"
 local run = require "aicr.engine.run"
@@ -141,6 +142,17 @@ describe("running a plan", function()
     assert.equal("b", started)
     assert.same({ "INVALID_REQUEST", "no kubeconfig" }, { results[1].code, results[1].message })
     assert.is_string(results[1].fix)
+  end)
+
+  it("goes on when the host refuses to start one", function()
+    local why = errors.new { code = "INVALID_REQUEST", reason = "bad-need",
+      message = 'unknown verb "frob"' }
+    local plan = { item "a", item "b", item("c", { requires = { "a" } }) }
+    local out, started, _, _, results = execute(plan, { refuse = { a = why, c = "boom" } })
+    assert.same({ "a error bad-need", "b pass", "c skip prerequisite" }, out)
+    assert.equal("b", started)
+    assert.equal('the check could not be started: unknown verb "frob"', results[1].message)
+    assert.same({ "a error script" }, (execute({ item "a" }, { refuse = { a = "boom" } })))
   end)
 
   it("hands over parameters, needs, deadline and context", function()

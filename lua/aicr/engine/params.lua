@@ -99,6 +99,10 @@ local EXAMPLE <const> = {
   integer = "an integer", number = "a number", string = "text",
 }
 
+local function shown(v)
+  return type(v) == "table" and json.encode(v) or tostring(v)
+end
+
 local function limit_of(decl, bound)
   local value, measure = PARSE[decl.type](bound)
   return measure or value
@@ -187,8 +191,40 @@ local function keys_of(items)
   return keys
 end
 
-local function shown(v)
-  return type(v) == "table" and json.encode(v) or tostring(v)
+local ORDERED <const> = { integer = true, number = true, duration = true, size = true,
+  bandwidth = true }
+local MEASURED <const> = { integer = true, number = true, bandwidth = true }
+
+--- What is wrong with the limits of a declaration, or nil.
+local function limits_problem(decl)
+  for _, bound in ipairs { "min", "max" } do
+    if decl[bound] ~= nil and not ORDERED[decl.type] then
+      return ("a %s has no %s"):format(decl.type, bound)
+    elseif decl[bound] ~= nil and limit_of(decl, decl[bound]) == nil then
+      return ("%s: expected %s (%s), found %s"):format(bound, EXAMPLE[decl.type], decl.type,
+        shown(decl[bound]))
+    end
+  end
+  if decl.min ~= nil and decl.max ~= nil
+    and limit_of(decl, decl.min) > limit_of(decl, decl.max) then
+    return ("min %s is above max %s"):format(decl.min, decl.max)
+  end
+end
+
+local function declaration_problem(decl)
+  if decl.choices ~= nil and (type(decl.choices) ~= "table" or #decl.choices == 0) then
+    return "choices: expected a list of values"
+  end
+  for i, choice in ipairs(decl.choices or {}) do
+    if PARSE[decl.type](choice) ~= choice then
+      return ("choices[%d]: expected %s (%s), found %s"):format(i, EXAMPLE[decl.type], decl.type,
+        shown(choice))
+    end
+  end
+  if decl.constraint and not MEASURED[decl.type] then
+    return ("a %s takes no constraint"):format(decl.type)
+  end
+  return limits_problem(decl)
 end
 
 --- Gives one item one value; what is refused becomes a problem that `label` introduces.
@@ -322,6 +358,27 @@ local function from_recipe(item, key, decl, recipe)
   }
 end
 
+--- The default of one parameter, or the recipe's constraint for it.
+local function set_default(item, key, recipe, problems)
+  local decl = declared(item)[key]
+  local wrong = declaration_problem(decl)
+  if wrong then
+    problems:add("%s: parameter %s: %s", item.path, key, wrong)
+    item.meta.params[key] = { type = "string" }
+    return
+  end
+  if decl.default ~= nil then
+    local value, expected = M.convert(decl, decl.default)
+    if value == nil then
+      problems:add("%s: default of parameter %s: %s, found %s", item.path, key, expected,
+        shown(decl.default))
+    else
+      item.params[key] = { value = value, from = "default" }
+    end
+  end
+  from_recipe(item, key, decl, recipe)
+end
+
 --- Defaults, then the recipe, then what the suite's entry sets.
 --- @param items table resolved items
 --- @param recipe table|nil
@@ -329,17 +386,7 @@ function M.defaults(items, recipe, problems)
   for _, item in ipairs(items) do
     item.params = {}
     for _, key in ipairs(sorted_keys(declared(item))) do
-      local decl = declared(item)[key]
-      if decl.default ~= nil then
-        local value, expected = M.convert(decl, decl.default)
-        if value == nil then
-          problems:add("%s: default of parameter %s: %s, found %s", item.path, key, expected,
-            shown(decl.default))
-        else
-          item.params[key] = { value = value, from = "default" }
-        end
-      end
-      from_recipe(item, key, decl, recipe)
+      set_default(item, key, recipe, problems)
     end
     for _, key in ipairs(sorted_keys(item.set or {})) do
       assign(item, key, item.set[key], "suite", item.path, problems)

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- Runs a plan: which check may start now, what its end means for the others, signals.
 --- Phases follow one another; in a phase checks run side by side, exclusive ones alone.
+local errors = require "aicr.native.error"
 local outcome = require "aicr.engine.outcome"
 local result = require "aicr.engine.result"
 
@@ -70,16 +71,24 @@ function Run:waits(item)
   return false
 end
 
+--- The outcome of a check that the host would not start.
+local function refused(err)
+  local known = errors.is(err)
+  return {
+    outcome = "error",
+    code = known and err.code or "INTERNAL",
+    reason = known and err.reason or "script",
+    message = ("the check could not be started: %s"):format(known and err.message or tostring(err)),
+  }
+end
+
 function Run:start(i)
   local item = self.plan[i]
   local params = {}
   for key, given in pairs(item.params or {}) do
     params[key] = given.value
   end
-  self.running[i] = true
-  self.active = self.active + 1
-  self.alone = item.exclusive
-  self.host.start {
+  local ok, err = pcall(self.host.start, {
     id = i,
     path = item.path,
     source = item.source,
@@ -88,7 +97,14 @@ function Run:start(i)
     needs = item.meta.needs or {},
     deadline_ms = item.timeout_ms,
     context = self.context,
-  }
+  })
+  if not ok then
+    self:settle(i, decided(item, refused(err)))
+    return
+  end
+  self.running[i] = true
+  self.active = self.active + 1
+  self.alone = item.exclusive
 end
 
 --- Starts, or settles, all of the phase that may go now, in plan order.
