@@ -4,6 +4,7 @@
 local errors = require "aicr.native.error"
 local outcome = require "aicr.engine.outcome"
 local result = require "aicr.engine.result"
+local secret = require "aicr.engine.secret"
 
 local M = {}
 
@@ -148,6 +149,8 @@ function Run:on_done(event)
   self.active = self.active - 1
   self.alone = false
   local item = self.plan[i]
+  event.ending = secret.masked(event.ending, item)
+  event.record = secret.masked(event.record, item)
   self:settle(i, result.new(item, outcome.of(event, item, self.options), event))
 end
 
