@@ -127,11 +127,43 @@ static bool resolve_integer(const char *text, size_t len,
   return true;
 }
 
+static bool is_decimal(char c)
+{
+  return digit_value(c) <= 9;
+}
+
+/* Copies a number without its underscores. Go takes any of them, but behind a
+ * leading point only those between digits. */
+static bool drop_underscores(const char *text, size_t len, char *out,
+                             size_t *out_len)
+{
+  size_t n = 0;
+
+  for (size_t i = 0; i < len; i++) {
+    if (text[i] != '_')
+      out[n++] = text[i];
+    else if (text[0] == '.' && (i + 1 == len || !is_decimal(text[i - 1]) ||
+                                !is_decimal(text[i + 1])))
+      return false;
+  }
+  *out_len = n;
+  return true;
+}
+
+static void resolve_number(const char *text, size_t len,
+                           struct aicr_yaml_value *out)
+{
+  if (text[0] != '.' && resolve_integer(text, len, out))
+    return;
+  if (aicr_parse_double(text, len, &out->number))
+    out->is = AICR_RESOLVED_DOUBLE;
+}
+
 void aicr_yaml_resolve(enum aicr_yaml_schema schema, const char *text,
                        size_t len, struct aicr_yaml_value *out)
 {
-  char without[512] = "";
-  size_t n = 0;
+  char plain[512];
+  size_t plain_len;
 
   if (find_word(common_words, sizeof(common_words) / sizeof(common_words[0]),
                 text, len, out))
@@ -142,23 +174,11 @@ void aicr_yaml_resolve(enum aicr_yaml_schema schema, const char *text,
                 len, out))
     return;
   out->is = AICR_RESOLVED_STRING;
-  if (text[0] == '.') {
-    if (aicr_parse_double(text, len, &out->number))
-      out->is = AICR_RESOLVED_DOUBLE;
+  if (!is_decimal(text[0]) && !memchr("+-.", text[0], 3))
     return;
-  }
-  if (digit_value(text[0]) > 9 && text[0] != '-' && text[0] != '+')
-    return;
-  if (memchr(text, '_', len)) {
-    if (len > sizeof(without))
-      return;
-    for (size_t i = 0; i < len; i++)
-      if (text[i] != '_')
-        without[n++] = text[i];
-    text = without;
-    len = n;
-  }
-  if (!resolve_integer(text, len, out) &&
-      aicr_parse_double(text, len, &out->number))
-    out->is = AICR_RESOLVED_DOUBLE;
+  if (!memchr(text, '_', len))
+    resolve_number(text, len, out);
+  else if (len <= sizeof(plain) &&
+           drop_underscores(text, len, plain, &plain_len))
+    resolve_number(plain, plain_len, out);
 }
