@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kube/recording.h"
+
+#include "rows.h"
+
+#include "kube_asker.h"
+#include "recording_texts.h"
+#include "torture.h"
+
+static const struct question rows_own[] = {
+    {"list of a cluster-scoped resource, sorted by bytes",
+     {{NETWORKS "list.json", NETWORK_LIST(NAMED("b") "," NAMED("a-2") "," NAMED(
+                                 "a") "," NAMED("B"))}},
+     "list networks.networking.gke.io",
+     "B a a-2 b end 1"},
+    {"namespace, then name",
+     {{PODS "list.json",
+       POD_LIST(IN("b", "a") "," IN("a", "z") "," IN("a", "b"))}},
+     "list pods",
+     "a/b a/z b/a end 1"},
+    {"one namespace of all",
+     {{PODS "list.json", POD_LIST(IN("b", "a") "," IN("a", "z"))}},
+     "list pods ns=b",
+     "b/a end 1"},
+    {"a namespace that is not there is empty",
+     {{PODS "list.json", POD_LIST(IN("b", "a"))}},
+     "list pods ns=c",
+     "end 1"},
+    {"O11 limit 2 over 5 objects",
+     {{NETWORKS "list.json", NETWORK_LIST(NAMED("c") "," NAMED("a") "," NAMED(
+                                 "b") "," NAMED("e") "," NAMED("d"))}},
+     "list networks limit=2",
+     "a b c d e end 3"},
+    {"a full last page has no token",
+     {{NETWORKS "list.json", NETWORK_LIST(NAMED("a") "," NAMED("b"))}},
+     "list networks limit=1",
+     "a b end 2"},
+    {"empty list",
+     {{NETWORKS "list.json", NETWORK_LIST("")}},
+     "list networks",
+     "end 1"},
+    {"items null",
+     {{NETWORKS "list.json", "{\"kind\":\"NetworkList\",\"items\":null}"}},
+     "list networks",
+     "end 1"},
+    {"bare List of a folder that names the resource",
+     {{NETWORKS "list.json", KUBECTL("")}},
+     "list networks",
+     "end 1"},
+    {"YAML list",
+     {{NETWORKS "list.yaml", "apiVersion: networking.gke.io/v1\nkind: "
+                             "NetworkList\nitems:\n- metadata: "
+                             "{name: net}\n"}},
+     "list networks",
+     "net end 1"},
+    {"get from a typed list gets its type",
+     {{NETWORKS "list.json",
+       NETWORK_LIST(
+           "{ \"metadata\":{\"name\":\"a\"},\"n\":9007199254740993}")}},
+     "get networks name=a",
+     "object {\"kind\":\"Network\",\"apiVersion\":\"networking.gke.io/v1\","
+     "\"metadata\":{\"name\":\"a\"},\"n\":9007199254740993}"},
+    {"get of an object that has its type, byte for byte",
+     {{NETWORKS "a.json", "{\"kind\":\"Network\",\"apiVersion\":"
+                          "\"networking.gke.io/v1\", \"metadata\":{\"name\":"
+                          "\"a\"}, \"x\": 1e3}\n"}},
+     "get networks name=a",
+     "object {\"kind\":\"Network\",\"apiVersion\":\"networking.gke.io/v1\", "
+     "\"metadata\":{\"name\":\"a\"}, \"x\": 1e3}"},
+    {"get of what a complete list lacks",
+     {{NETWORKS "list.json", NETWORK_LIST(NAMED("a"))}},
+     "get networks name=b",
+     "NOT_FOUND/not-found 404 served verdict"},
+    {"get of what a complete namespace lacks",
+     {{PODS "a/list.json", POD_LIST(IN("a", "p"))}},
+     "get pods ns=a name=q",
+     "NOT_FOUND/not-found 404 served verdict"},
+    {"get in a namespace that was not recorded",
+     {{PODS "a/list.json", POD_LIST(IN("a", "p"))}},
+     "get pods ns=b name=p",
+     "INTERNAL/not-recorded served"},
+    {"list of a namespace that was recorded",
+     {{PODS "a/list.json", POD_LIST(IN("a", "p"))},
+      {PODS "b/list.json", POD_LIST("")}},
+     "list pods ns=b",
+     "end 1"},
+    {"all namespaces of which some were recorded",
+     {{PODS "a/list.json", POD_LIST(IN("a", "p"))}},
+     "list pods",
+     "INTERNAL/not-recorded served"},
+    {"item without namespace in a namespace's folder",
+     {{PODS "a/list.json", POD_LIST(NAMED("p"))}},
+     "get pods ns=a name=p",
+     "object {\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":"
+     "\"p\"}}"},
+    {"a single object is no list",
+     {{NETWORKS "a.json", NETWORK("a")}},
+     "list networks",
+     "INTERNAL/not-recorded served"},
+    {"a single object is not the others",
+     {{NETWORKS "a.json", NETWORK("a")}},
+     "get networks name=b",
+     "INTERNAL/not-recorded served"},
+    {"single and list, the same object",
+     {{NETWORKS "a.json", NETWORK("a")},
+      {NETWORKS "list.json", NETWORK_LIST(NETWORK("a"))}},
+     "list networks",
+     "a end 1"},
+    {"nothing recorded of it",
+     {{NETWORKS "list.json", NETWORK_LIST("")}},
+     "list nodes",
+     "INTERNAL/not-recorded"},
+    {"another version of it",
+     {{NETWORKS "list.json", NETWORK_LIST("")}},
+     "list networks.v2.networking.gke.io",
+     "INTERNAL/not-recorded"},
+    {"O2 no trace and no discovery",
+     {{PODS "list.json", POD_LIST("")}},
+     "list gizmos.example.org",
+     "INTERNAL/not-recorded"},
+    {"O3 discovery without the group",
+     {{"discovery/apis.json", APIS("")}},
+     "list networks.networking.gke.io",
+     "NOT_FOUND/api-not-served 404 not-served verdict"},
+    {"O3 get of it",
+     {{"discovery/apis.json", APIS(GROUP("apps", ""))}},
+     "get networks.networking.gke.io name=a",
+     "NOT_FOUND/api-not-served 404 not-served verdict"},
+    {"discovery of groups says nothing of the core",
+     {{"discovery/apis.json", APIS(GKE_GROUP)}},
+     "list nodes",
+     "INTERNAL/not-recorded"},
+    {"discovery lacks the version",
+     {{"discovery/apis.json", APIS(GKE_GROUP)}},
+     "list networks.v1beta1.networking.gke.io",
+     "NOT_FOUND/api-not-served 404 not-served verdict"},
+    {"discovery lacks a custom resource",
+     {{"discovery/apis.json", APIS(GKE_GROUP)}},
+     "list gizmos.example.org",
+     "NOT_FOUND/api-not-served 404 not-served verdict"},
+    {"O1 served by discovery, not listed: never an empty list",
+     {{"discovery/apis.json", APIS(GKE_GROUP)}},
+     "list networks.networking.gke.io",
+     "INTERNAL/not-recorded served"},
+    {"a group whose server was down",
+     {{"discovery/apis.json",
+       APIS("{\"metadata\":{\"name\":\"metrics.k8s.io\"},\"versions\":[{"
+            "\"version\":\"v1beta1\",\"freshness\":\"Stale\"}]}")}},
+     "list nodes.metrics.k8s.io",
+     "INTERNAL/discovery-incomplete"},
+    {"discovery gives other names",
+     {{"discovery/apis.json",
+       APIS(GROUP("example.org",
+                  RESOURCE("gizmos", "gizmo", "Gizmo", "Cluster")))},
+      {"objects/example.org/v1/gizmos/list.json",
+       "{\"items\":[{\"metadata\":{\"name\":\"g\"}}]}"}},
+     "list gizmo",
+     "g end 1"},
+    {"a definition gives other names",
+     {{"objects/apiextensions.k8s.io/v1/customresourcedefinitions/list.json",
+       KUBECTL(CRD)},
+      {"objects/example.org/v1/gizmos/list.json",
+       "{\"kind\":\"GizmoList\",\"items\":[" IN("a", "g") "]}"}},
+     "list gz.example.org ns=a",
+     "a/g end 1"},
+    {"a definition proves that an API is served",
+     {{"objects/apiextensions.k8s.io/v1/customresourcedefinitions/list.json",
+       KUBECTL(CRD)}},
+     "list gizmos.example.org",
+     "INTERNAL/not-recorded served"},
+    {"a name in two groups",
+     {{"objects/a.example/v1/gizmos/list.json", "{\"items\":[]}"},
+      {"objects/b.example/v1/gizmos/list.json", "{\"items\":[]}"}},
+     "list gizmos",
+     "INVALID_REQUEST/ambiguous"},
+    {"the core wins over other groups",
+     {{"objects/events.k8s.io/v1/events/list.json", "{\"items\":[]}"},
+      {"objects/core/v1/events/list.json",
+       "{\"kind\":\"EventList\",\"items\":[" IN("a", "e") "]}"}},
+     "list events",
+     "a/e end 1"},
+    {"O4 an error for all reads: list",
+     {{"errors/core/v1/nodes.json", FORBIDDEN}},
+     "list nodes",
+     "UNAUTHORIZED/forbidden 403"},
+    {"O4 get",
+     {{"errors/core/v1/nodes.json", FORBIDDEN}},
+     "get nodes name=n",
+     "UNAUTHORIZED/forbidden 403"},
+    {"W8 forbidden, served",
+     {{"errors/networking.gke.io/v1/networks.json", FORBIDDEN},
+      {"discovery/apis.json", APIS(GKE_GROUP)}},
+     "list networks",
+     "UNAUTHORIZED/forbidden 403 served"},
+    {"W9 forbidden, not served",
+     {{"errors/networking.gke.io/v1/networks.json", FORBIDDEN},
+      {"discovery/apis.json", APIS("")}},
+     "list networks",
+     "UNAUTHORIZED/forbidden 403 not-served"},
+    {"an error of a namespace",
+     {{"errors/core/v1/pods.b.json", FORBIDDEN},
+      {PODS "a/list.json", POD_LIST(IN("a", "p"))}},
+     "list pods ns=b",
+     "UNAUTHORIZED/forbidden 403 served"},
+    {"O6 all namespaces, one of them unreadable",
+     {{"errors/core/v1/pods.b.json", FORBIDDEN},
+      {PODS "list.json", POD_LIST(IN("a", "p"))}},
+     "list pods",
+     "INTERNAL/not-recorded served"},
+    {"an error of all, but a namespace that was read",
+     {{"errors/core/v1/pods.json", FORBIDDEN},
+      {PODS "a/list.json", POD_LIST(IN("a", "p"))}},
+     "list pods ns=a",
+     "a/p end 1"},
+    {"an error of all, and another namespace",
+     {{"errors/core/v1/pods.json", FORBIDDEN},
+      {PODS "a/list.json", POD_LIST(IN("a", "p"))}},
+     "list pods ns=b",
+     "UNAUTHORIZED/forbidden 403 served"},
+    {"W1 a recorded text 404 is a proof",
+     {{"errors/networking.gke.io/v1/networks.json", NO_API}},
+     "list networks",
+     "NOT_FOUND/api-not-served 404 not-served verdict"},
+    {"W1 get",
+     {{"errors/networking.gke.io/v1/networks.json", NO_API}},
+     "get networks name=a",
+     "NOT_FOUND/api-not-served 404 not-served verdict"},
+    {"a text 404 of another kind proves nothing",
+     {{"errors/networking.gke.io/v1/networks.json",
+       "{\"http\":404,\"contentType\":\"text/plain\",\"body\":\"gone\"}"}},
+     "list networks",
+     "INTERNAL/discovery-incomplete 404"},
+    {"a text 404 against discovery",
+     {{"errors/networking.gke.io/v1/networks.json", NO_API},
+      {"discovery/apis.json", APIS(GKE_GROUP)}},
+     "list networks",
+     "INTERNAL/scope-mismatch 404 served"},
+    {"W5 an HTML 404",
+     {{"errors/networking.gke.io/v1/networks.json",
+       "{\"http\":404,\"contentType\":\"text/html\",\"body\":\"404 page not "
+       "found\"}"}},
+     "list networks",
+     "INTERNAL/unexpected-response 404"},
+    {"O12 create",
+     {{NETWORKS "list.json", NETWORK_LIST("")}},
+     "create networks",
+     "METHOD_NOT_ALLOWED/read-only served"},
+    {"delete",
+     {{NETWORKS "list.json", NETWORK_LIST(NAMED("a"))}},
+     "delete networks name=a",
+     "METHOD_NOT_ALLOWED/read-only served"},
+    {"subresources are not objects",
+     {{PODS "list.json", POD_LIST(IN("a", "p"))}},
+     "get pods ns=a name=p sub=log",
+     "INTERNAL/not-recorded served"},
+    {"O8 a != b takes objects without a",
+     {{NETWORKS "list.json",
+       NETWORK_LIST(
+           "{\"metadata\":{\"name\":\"x\",\"labels\":{\"a\":\"b\"}}}," NAMED(
+               "y"))}},
+     "list networks label=a!=b",
+     "y end 1"},
+    {"selector over pages",
+     {{NETWORKS "list.json",
+       NETWORK_LIST(
+           "{\"metadata\":{\"name\":\"3\",\"labels\":{\"a\":\"b\"}}}," NAMED(
+               "2") ",{\"metadata\":{\"name\":\"1\",\"labels\":{\"a\":\"b\"}}},"
+                    "{\"metadata\":{\"name\":\"4\",\"labels\":{\"a\":\"b\"}}"
+                    "}")}},
+     "list networks label=a=b limit=2",
+     "1 3 4 end 2"},
+    {"field selector",
+     {{NETWORKS "list.json", NETWORK_LIST(NAMED("a") "," NAMED("b"))}},
+     "list networks field=metadata.name=b",
+     "b end 1"},
+    {"a bad selector is the server's 400",
+     {{NETWORKS "list.json", NETWORK_LIST("")}},
+     "list networks label=a===b",
+     "INVALID_REQUEST/bad-request 400"},
+    {"an unsupported field is the server's 400",
+     {{NETWORKS "list.json", NETWORK_LIST("")}},
+     "list networks field=spec.x=1",
+     "INVALID_REQUEST/bad-request 400"},
+    {"hidden files are passed over",
+     {{NETWORKS ".list.json", "{"}, {NETWORKS "list.json", NETWORK_LIST("")}},
+     "list networks",
+     "end 1"},
+    {"a folder with only errors is a recording",
+     {{"errors/core/v1/nodes.json", FORBIDDEN}, {"errors/README", "x"}},
+     "list nodes",
+     "UNAUTHORIZED/forbidden 403"},
+};
+
+static void test_manifest(void **state)
+{
+  (void)state;
+  struct folder f;
+  folder_make(&f);
+  folder_text(&f, "aicr-recording.json",
+              "{\"schema\":1,\"capturedAt\":\"2026-03-10T20:10:44.5Z\","
+              "\"server\":{\"gitVersion\":\"v1.34.4\"},\"context\":\"lyra\","
+              "\"tool\":\"x\"}");
+  folder_text(&f, NETWORKS "list.json", NETWORK_LIST(""));
+  struct kube_client *c = open_client(f.path, NULL);
+  struct kube_backend *b = kube_client_backend(c);
+  assert_string_equal(b->ops->server_version(b), "v1.34.4");
+  assert_string_equal(b->ops->context(b), "lyra");
+  assert_int_equal(b->ops->time(b), 1773173444500);
+  kube_client_close(c);
+  char path[256];
+  folder_path(&f, "aicr-recording.json", path, sizeof path);
+  assert_int_equal(remove(path), 0);
+  c = open_client(f.path, NULL);
+  b = kube_client_backend(c);
+  assert_null(b->ops->server_version(b));
+  assert_null(b->ops->context(b));
+  assert_int_equal(b->ops->time(b), 0);
+  kube_client_close(c);
+  folder_remove(&f);
+}
+
+struct warning {
+  struct file files[FILES_MAX];
+  const char *text;
+};
+
+static void test_warnings(void **state)
+{
+  static const struct warning rows[] = {
+      {{{"1.json", NETWORK("n")},
+        {"2.json",
+         "{\"apiVersion\":\"networking.gke.io/v1\",\"kind\":\"Network\","
+         "\"metadata\":{\"name\":\"n\"},\"x\":1}"}},
+       "networks \"n\" in namespace \"\" was recorded twice"},
+      {{{"a.json",
+         "{\"apiVersion\":\"example.org/v1\",\"kind\":\"Gizmo\\u001b\","
+         "\"metadata\":{\"name\":\"x\"}}"}},
+       "the resource's name is guessed"},
+      {{{"a.json", NETWORK("n")}, {"values.yaml", "a: 1\n"}},
+       "\"values.yaml\": holds a document that is no Kubernetes object"},
+      {{{"discovery/apis.json", "{\"kind\":\"APIGroupList\",\"groups\":[]}"},
+        {NETWORKS "list.json", NETWORK_LIST("")}},
+       "\"discovery/apis.json\": no aggregated discovery"},
+  };
+  (void)state;
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    struct folder f;
+    struct aicr_buf warnings;
+    folder_make(&f);
+    write_files(&f, rows[i].files);
+    aicr_buf_init(&warnings, 1 << 16);
+    kube_client_close(open_client(f.path, &warnings));
+    assert_non_null(warnings.data);
+    assert_non_null(strstr(warnings.data, rows[i].text));
+    assert_null(strchr(warnings.data, '\x1b'));
+    aicr_buf_free(&warnings);
+    folder_remove(&f);
+  }
+}
+
+int main(void)
+{
+  static const struct CMUnitTest single[] = {
+      cmocka_unit_test(test_manifest),
+      cmocka_unit_test(test_warnings),
+  };
+  struct rows rows = {0};
+  for (size_t i = 0; i < COUNT(rows_own); i++) {
+    add_row(&rows, "own", rows_own[i].what, test_question, &rows_own[i]);
+  }
+  for (size_t i = 0; i < COUNT(single); i++) {
+    add_row(&rows, "case", single[i].name, single[i].test_func, NULL);
+  }
+  return run_rows(&rows, "recording");
+}
