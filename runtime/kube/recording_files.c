@@ -314,14 +314,18 @@ static bool walk(struct rec_files *f, int fd, const char *path, unsigned depth,
                      "more than 16 folders deep");
   }
   bool ok = list_folder(f, fd, path, &names, err);
-  aicr_buf_init(&child, PATH_LEN_MAX);
+  aicr_buf_init(&child, PATH_LEN_MAX + 2);
   for (size_t i = 0; ok && i < names.count; i++) {
     aicr_buf_reset(&child);
     aicr_buf_addf(&child, "%s%s%s", path, path[0] == '\0' ? "" : "/",
                   names.items[i]);
-    ok = child.failed
-             ? fail_file(err, "recording-too-large", path, "a path is too long")
-             : walk_entry(f, fd, names.items[i], child.data, depth, v, err);
+    if (strlen(path) + strlen(names.items[i]) >= PATH_LEN_MAX) {
+      ok = fail_file(err, "recording-too-large", path, "a path is too long");
+    } else if (child.failed) {
+      ok = aicr_fail(err, AICR_INTERNAL, "memory", "no memory for a recording");
+    } else {
+      ok = walk_entry(f, fd, names.items[i], child.data, depth, v, err);
+    }
   }
   aicr_buf_free(&child);
   free_names(&names);
