@@ -210,13 +210,22 @@ describe("a signal", function()
     assert.equal("", started)
   end)
 
-  it("does not disturb by ticks and progress", function()
+  it("is told apart from ticks and progress, which a watcher sees", function()
     local seen = {}
-    local out = execute({ item "a" }, { events = { { kind = "tick" },
-      { kind = "progress", id = 1, text = "1/2" } } },
-      { on_event = function(event) seen[#seen + 1] = event.kind end })
-    assert.same({ "a pass" }, out)
-    assert.same({ "tick", "progress", "done" }, seen)
+    local function see(what, ...)
+      seen[#seen + 1] = table.concat({ what, ... }, " ")
+    end
+    local watch = {
+      tick_ms = 10,
+      begun = function(_, it_) see("begun", it_.name) end,
+      said = function(_, it_, text) see("said", it_.name, text) end,
+      ended = function(_, res) see("ended", res.name, res.shown) end,
+      tick = function() see("tick") end,
+    }
+    local events = { { kind = "tick" }, { kind = "progress", id = 1, text = "1/2" },
+      { kind = "progress", id = 9, text = "x" } }
+    assert.same({ "a pass" }, (execute({ item "a" }, { events = events }, { watch = watch })))
+    assert.same({ "begun a", "tick", "said a 1/2", "tick", "tick", "ended a pass", "tick" }, seen)
   end)
 end)
 

@@ -9,11 +9,13 @@ local message = require "aicr.engine.message"
 local params = require "aicr.engine.params"
 local plans = require "aicr.engine.plan"
 local platform = require "aicr.engine.platform"
+local progress = require "aicr.report.progress"
 local recipe_file = require "aicr.engine.recipe_file"
 local result = require "aicr.engine.result"
 local runs = require "aicr.engine.run"
 local select_checks = require "aicr.engine.select"
 local suites = require "aicr.engine.suite"
+local writer = require "aicr.report.writer"
 
 local USAGE <const> = 2
 local NAMESPACE <const> = "aicr-validation"
@@ -161,7 +163,16 @@ local function look_at_target(job, cluster, context)
   return signal
 end
 
-local function execute(job, given, cluster)
+local function names_of(plan)
+  local names = {}
+  for i, item in ipairs(plan) do
+    names[i] = item.name
+  end
+  return names
+end
+
+--- Runs the plan; gives the results, the signal that came, and the watch.
+local function execute(job, given, cluster, style)
   local options, host = job.options, job.host
   local context = {
     recipe = job.recipe and job.recipe.recipe, namespace = options.namespace or NAMESPACE,
@@ -170,34 +181,15 @@ local function execute(job, given, cluster)
   local signal = look_at_target(job, cluster, context)
   context.platform = job.target.platform
   job.plan = plans.apply_platform(job.plan, job.target.platform, job.implicit)
-  return runs.execute(job.plan, host, {
+  local watch = progress.new(host, {
+    version = given.version, target = job.target, recipe = job.recipe, names = names_of(job.plan),
+  }, style)
+  local results, later = runs.execute(job.plan, host, {
     cluster = cluster, context = context, waive = job.waive, jobs = options.jobs,
-    fail_fast = options.fail_fast, strict = options.strict, signal = signal,
+    fail_fast = options.fail_fast, strict = options.strict, signal = signal, watch = watch,
   })
-end
-
---- Writes the reports, files first; the exit code says when one could not be written.
-local function write_reports(job, given, run)
-  local options = job.options
-  local verbose = (options.verbose or 0) > 0
-  local style = { terminal = given.terminal, quiet = options.quiet, verbose = verbose }
-  local function write(format, target, properties)
-    local ok, why = job.host.write(target, formats.render(format, run, properties))
-    if not ok then
-      run.unwritten = true
-      run.exit_code = result.exit_code(run.totals, run)
-      local name = target == "-" and "to stdout" or target
-      say(job.host, ("cannot write the report %s: %s"):format(name, why or "no reason given"))
-    end
-  end
-  local plain = { terminal = { utf8 = true }, quiet = options.quiet, verbose = verbose }
-  for _, output in ipairs(job.reports.outputs) do
-    run.json_report = run.json_report or (output.format == "json" and output.file or nil)
-  end
-  for _, output in ipairs(job.reports.outputs) do
-    write(output.format, output.file, plain)
-  end
-  write(job.reports.format, "-", style)
+  watch:stop()
+  return results, later, watch
 end
 
 --- Runs what the command line asks for.
@@ -218,12 +210,16 @@ return function(given, host)
     return USAGE
   end
   job.id = result.run_id(job.start, host.random())
-  local results, signal = execute(job, given, cluster)
+  local style = {
+    terminal = given.terminal, quiet = job.options.quiet, verbose = (job.options.verbose or 0) > 0,
+    stream = writer.streams(job.reports, given.terminal),
+  }
+  local results, signal, watch = execute(job, given, cluster, style)
   local run = result.model {
     version = given.version, id = job.id, start = job.start, stop = host.now(), seed = job.seed,
     strict = job.options.strict == true, signal = signal, target = job.target, recipe = job.recipe,
     notes = notes(job), results = results,
   }
-  write_reports(job, given, run)
+  writer.write(host, job.reports, run, style, watch)
   return run.exit_code
 end

@@ -9,7 +9,12 @@ local secret = require "aicr.engine.secret"
 local M = {}
 
 local JOBS <const> = 4
-local TICK_MS <const> = 1000
+
+local function nothing() end
+
+--- Who watches a run: nobody.
+local NOBODY <const> = { tick_ms = 1000, begun = nothing, said = nothing, ended = nothing,
+  tick = nothing }
 
 local Run = {}
 Run.__index = Run
@@ -21,9 +26,11 @@ end
 function Run:settle(i, res)
   local item = self.plan[i]
   result.waive(res, self.waive[item.name], self.host.now())
+  res.shown = result.shown(res)
   self.results[i] = res
   self.by_name[item.name] = res
-  local shown = result.shown(res)
+  self.watch:ended(res)
+  local shown = res.shown
   if self.options.fail_fast and (shown == "fail" or shown == "error") then
     self.stopped = true
   end
@@ -104,6 +111,7 @@ function Run:start(i)
     return
   end
   self.running[i] = true
+  self.watch:begun(item)
   self.active = self.active + 1
   self.alone = item.exclusive
 end
@@ -169,17 +177,19 @@ end
 function Run:phase(first, last)
   self:advance(first, last)
   while self.active > 0 do
-    local event = self.host.next(TICK_MS)
+    local event = self.host.next(self.watch.tick_ms)
     if event.kind == "signal" then
       self:on_signal(event)
     elseif event.kind == "done" then
       self:on_done(event)
+    elseif event.kind == "progress" and self.running[event.id] then
+      self.watch:said(self.plan[event.id], secret.masked(event.text, self.plan[event.id]))
     end
     if self.abandoned then
       return
     end
-    self.on_event(event, self)
     self:advance(first, last)
+    self.watch:tick()
   end
 end
 
@@ -194,15 +204,15 @@ end
 --- Runs all checks of a plan to their results.
 --- @param plan table list of planned checks (engine/plan.lua)
 --- @param host table the border
---- @param options table cluster, context, waive, jobs, fail_fast, strict, on_event, signal (one
----   that came earlier)
+--- @param options table cluster, context, waive, jobs, fail_fast, strict, signal (one that came
+---   earlier), watch (tick_ms, and methods begun(item), said(item, text), ended(result), tick())
 --- @return table results in plan order
 --- @return string|nil name of the signal that interrupted the run
 function M.execute(plan, host, options)
   local run = setmetatable({
     plan = plan, host = host, options = options,
     cluster = options.cluster, context = options.context, waive = options.waive or {},
-    jobs = options.jobs or JOBS, on_event = options.on_event or function() end,
+    jobs = options.jobs or JOBS, watch = options.watch or NOBODY,
     signal = options.signal, results = {}, by_name = {}, planned = {}, running = {}, active = 0,
   }, Run)
   for _, item in ipairs(plan) do

@@ -28,13 +28,22 @@ local Page = {}
 Page.__index = Page
 
 function Page:add(line)
-  self[#self + 1] = (line:gsub("%s+$", ""))
+  self.last = line:gsub("%s+$", "")
+  self[#self + 1] = self.last .. "\n"
 end
 
 function Page:blank()
-  if #self > 0 and self[#self] ~= "" then
+  if self.last and self.last ~= "" then
     self:add("")
   end
+end
+
+function Page:take()
+  local out = table.concat(self)
+  for i = #self, 1, -1 do
+    self[i] = nil
+  end
+  return out
 end
 
 --- Printable text in the style's character set.
@@ -261,32 +270,6 @@ local function wants_detail(result)
   return result.shown == "fail" or result.shown == "error"
 end
 
-local function name_width(page, results)
-  local width = NAME_WIDTH
-  for _, result in ipairs(results) do
-    width = math.max(width, text.width(page:show(result.name)) + 1)
-  end
-  return width
-end
-
-local function blocks(page, run, options)
-  local width, phase = name_width(page, run.results), nil
-  for _, result in ipairs(run.results) do
-    if not options.quiet or wants_detail(result) then
-      if result.phase ~= phase then
-        phase = result.phase
-        page:blank()
-        page:add(page.style.paint("bold", phase))
-      end
-      check_line(page, result, width)
-      if options.verbose and not wants_detail(result) then
-        passing_detail(page, result)
-        measures(page, result)
-      end
-    end
-  end
-end
-
 local TOTALS <const> = {
   { "pass", "passed", "passed" }, { "fail", "failed", "failed" }, { "error", "error", "errors" },
   { "waived", "waived", "waived" }, { "skip", "skipped", "skipped" },
@@ -329,22 +312,73 @@ local function closing(page, run)
   end
 end
 
---- The text of the report.
+local Report = {}
+Report.__index = Report
+
+--- The line of a check that ended, below its phase.
+function Report:result(result)
+  local page, options = self.page, self.options
+  if options.quiet and not wants_detail(result) then
+    return
+  end
+  if result.phase ~= self.phase then
+    self.phase = result.phase
+    page:blank()
+    page:add(page.style.paint("bold", result.phase))
+  end
+  check_line(page, result, self.name_width)
+  if options.verbose and not wants_detail(result) then
+    passing_detail(page, result)
+    measures(page, result)
+  end
+end
+
+--- The details of what went wrong, the totals and the notes.
 --- @param run table the result model
+function Report:close(run)
+  for _, result in ipairs(run.results) do
+    if wants_detail(result) then
+      detail(self.page, run, result)
+    end
+  end
+  closing(self.page, run)
+end
+
+--- The text since the last call.
+function Report:take()
+  return self.page:take()
+end
+
+--- Begins a report that can be written while the checks run.
+--- @param run table version, target, recipe
+--- @param names table the names of the checks that will be shown
 --- @param options table terminal (utf8, color, width), quiet, verbose
-function M.render(run, options)
+function M.open(run, names, options)
   local page = setmetatable({ style = styles.new(options.terminal) }, Page)
   if not options.quiet then
     header(page, run)
   end
-  blocks(page, run, options)
-  for _, result in ipairs(run.results) do
-    if wants_detail(result) then
-      detail(page, run, result)
-    end
+  local width = NAME_WIDTH
+  for _, name in ipairs(names) do
+    width = math.max(width, text.width(page:show(name)) + 1)
   end
-  closing(page, run)
-  return table.concat(page, "\n") .. "\n"
+  return setmetatable({ page = page, options = options, name_width = width }, Report)
+end
+
+--- The text of the whole report.
+--- @param run table the result model
+--- @param options table as for open
+function M.render(run, options)
+  local names = {}
+  for i, result in ipairs(run.results) do
+    names[i] = result.name
+  end
+  local report = M.open(run, names, options)
+  for _, result in ipairs(run.results) do
+    report:result(result)
+  end
+  report:close(run)
+  return report:take()
 end
 
 return M
