@@ -139,16 +139,14 @@ static const char *list_names(struct list *l, const struct gke_names *names)
   return list_end(l);
 }
 
-/* Collects into found[], sorted, the pairs whose network is in `in` (NULL:
- * anything) and not in `lacking`. */
-static size_t collect(const struct gke_mapping *m, const struct gke_names *in,
-                      const struct gke_names *lacking,
+/* Collects into found[], sorted, the pairs whose network is not in `set`. */
+static size_t collect(const struct gke_mapping *m, const struct gke_names *set,
                       const struct gke_pair **found)
 {
   size_t count = 0;
 
   for (size_t i = 0; i < m->count; i++)
-    if ((!in || has_name(in, &m->pairs[i])) && !has_name(lacking, &m->pairs[i]))
+    if (!has_name(set, &m->pairs[i]))
       found[count++] = &m->pairs[i];
   if (count > 1)
     qsort(found, count, sizeof(const struct gke_pair *), compare_pairs);
@@ -170,7 +168,7 @@ bool gke_verify_networks_exist(const struct gke_mapping *deployed,
   found = aicr_calloc(deployed->count, sizeof(const struct gke_pair *));
   if (!found)
     return gke_no_memory(err);
-  count = collect(deployed, NULL, present, found);
+  count = collect(deployed, present, found);
   if (count > 0) {
     aicr_verdict(err, AICR_NOT_FOUND, "network-missing",
                  "runtime " GKE_RUNTIME " uses networks that the cluster does "
@@ -178,7 +176,8 @@ bool gke_verify_networks_exist(const struct gke_mapping *deployed,
                  list_pairs(&pairs, found, count), list_names(&names, present));
     goto out;
   }
-  count = collect(deployed, present, usable, found);
+  /* Every network is present from here on. */
+  count = collect(deployed, usable, found);
   if (count > 0) {
     aicr_verdict(err, AICR_CONFLICT, "network-not-usable",
                  "runtime " GKE_RUNTIME " uses networks that exist but are not "
