@@ -2,6 +2,7 @@
 require "aicr_native"
 local message = require "aicr.engine.message"
 local params = require "aicr.engine.params"
+local values = require "aicr.engine.value"
 
 local function item(name, declared, set)
   return { name = name, path = name .. ".lua", meta = { name = name, params = declared },
@@ -42,16 +43,16 @@ describe("the value of a parameter", function()
   }
   for _, row in ipairs(ACCEPTED) do
     it(("%s takes %s"):format(row[1], tostring(row[2])), function()
-      local value, why = params.convert({ type = row[1] }, row[2])
+      local value, why = values.convert({ type = row[1] }, row[2])
       assert.is_nil(why)
       assert.equal(row[3], value)
     end)
   end
 
   it("list takes words with commas, and lists", function()
-    assert.same({ "a", "b", "" }, { table.unpack((params.convert({ type = "list" }, "a,b,"))) })
-    assert.same({}, { table.unpack((params.convert({ type = "list" }, ""))) })
-    assert.same({ "a" }, { table.unpack((params.convert({ type = "list" }, { "a" }))) })
+    assert.same({ "a", "b", "" }, { table.unpack((values.convert({ type = "list" }, "a,b,"))) })
+    assert.same({}, { table.unpack((values.convert({ type = "list" }, ""))) })
+    assert.same({ "a" }, { table.unpack((values.convert({ type = "list" }, { "a" }))) })
   end)
 
   local REFUSED <const> = {
@@ -69,7 +70,7 @@ describe("the value of a parameter", function()
   }
   for _, row in ipairs(REFUSED) do
     it(("%s refuses %s and names the type"):format(row[1], tostring(row[2])), function()
-      local value, why = params.convert({ type = row[1] }, row[2])
+      local value, why = values.convert({ type = row[1] }, row[2])
       assert.is_nil(value)
       assert.truthy(why:find("(" .. row[1] .. ")", 1, true))
     end)
@@ -86,7 +87,7 @@ describe("the value of a parameter", function()
     { { type = "integer", choices = { 1, 2 } }, "3", "one of: 1, 2" },
   } do
     it(("%s is not taken where %s"):format(row[2], row[3]), function()
-      local value, why = params.convert(row[1], row[2])
+      local value, why = values.convert(row[1], row[2])
       assert.is_nil(value)
       assert.truthy(why:find(row[3], 1, true), why)
     end)
@@ -98,7 +99,7 @@ describe("the value of a parameter", function()
     { { type = "string", choices = { "a", "b" } }, "b", "b" },
   } do
     it(("%s is taken at its limit"):format(row[2]), function()
-      assert.equal(row[3], (params.convert(row[1], row[2])))
+      assert.equal(row[3], (values.convert(row[1], row[2])))
     end)
   end
 end)
@@ -145,14 +146,31 @@ describe("the origin of a parameter", function()
     assert.equal("environment", items[1].params.nodes.from)
   end)
 
-  it("makes a check fail whose constraint in the recipe is no threshold", function()
-    local bad = { validation = { performance = { constraints = { { name = "nccl-bw",
-      value = "=> x" } } } } }
-    local items, problems = apply({ item("a", DECLARED) }, nil, { recipe = bad })
-    assert.equal("", problems)
-    assert.same({ "fail", "INVALID_REQUEST", "invalid-constraint" },
-      { items[1].preset.outcome, items[1].preset.code, items[1].preset.reason })
-    assert.truthy(items[1].preset.message:find('nccl-bw of the recipe has no usable threshold: "=> x"', 1, true))
+  for _, row in ipairs {
+    { "is no threshold", "=> x" }, { "is above the parameter's maximum", ">= 900" },
+  } do
+    it("makes a check fail whose constraint in the recipe " .. row[1], function()
+      local bad = { validation = { performance = { constraints = { { name = "nccl-bw",
+        value = row[2] } } } } }
+      local declared = { floor = { type = "bandwidth", max = "500GB/s", constraint = "nccl-bw" } }
+      local items, problems = apply({ item("a", declared) }, nil, { recipe = bad })
+      assert.equal("", problems)
+      local preset = items[1].preset
+      assert.same({ "fail", "INVALID_REQUEST", "invalid-constraint" },
+        { preset.outcome, preset.code, preset.reason })
+      assert.equal(('constraint nccl-bw of the recipe has no usable threshold: "%s"'):format(row[2]), preset.message)
+    end)
+  end
+
+  it("is a whole number from the recipe where the parameter is one", function()
+    local function from(value)
+      local recipe = { validation = { deployment = { constraints = { { name = "c",
+        value = value } } } } }
+      return apply({ item("a", { n = { type = "integer", constraint = "c" } }) }, nil,
+        { recipe = recipe })[1]
+    end
+    assert.same({ value = 8, from = "recipe" }, from(">= 8").params.n)
+    assert.equal("invalid-constraint", from(">= 8.5").preset.reason)
   end)
 end)
 
@@ -181,6 +199,10 @@ describe("--set", function()
   end
 
   it("never repeats a secret", function()
+    local number = { n = { type = "integer", secret = true } }
+    local _, from_environment = apply({ item("a", number) }, { "a.n=hunter2" },
+      { from = "environment" })
+    assert.equal('--set a.n: n of a: expected an integer (integer), found "***"', from_environment)
     local _, problems = apply({ item("a", DECLARED) }, { "a.token=hunter2", "token=hunter2" })
     assert.is_nil(problems:find("hunter2", 1, true))
   end)

@@ -151,16 +151,15 @@ end
 --- Watches a run.
 --- @param host table the border: monotonic, write
 --- @param run table version, target, recipe, names (of the checks)
---- @param options table terminal (utf8, color, width, stdout_tty, live = columns of stderr
----   where a live region is wanted, else nil), stream (write the human
----   report to stdout as checks end), quiet, verbose
+--- @param options table terminal (utf8, color, width; live = columns of stderr where a live region is
+---   wanted), stream (write the human report to stdout as checks end), quiet, verbose
 function M.new(host, run, options)
   local terminal, now = options.terminal, host.monotonic()
   local watch = setmetatable({
-    host = host, style = styles.new(terminal), utf8 = terminal.utf8, live = terminal.live,
-      width = terminal.live,
-    tick_ms = terminal.live and LIVE_TICK_MS or QUIET_TICK_MS, running = {}, counts = {}, done = 0,
-      total = #run.names,
+    host = host, style = styles.new(terminal), utf8 = terminal.utf8,
+    live = terminal.live ~= nil, width = terminal.live,
+    tick_ms = terminal.live and LIVE_TICK_MS or QUIET_TICK_MS,
+    running = {}, counts = {}, done = 0, total = #run.names,
     start = now, last = now - LIVE_TICK_MS, drawn = 0,
   }, Watch)
   if options.stream then
