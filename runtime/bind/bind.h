@@ -41,7 +41,7 @@ void aicr_mark_array(lua_State *L, int idx);
 bool aicr_is_array(lua_State *L, int idx);
 
 enum {
-  AICR_JSON_DROP_NULLS = 1, /* members that are null are left out */
+  AICR_JSON_DROP_NULLS = 1,      /* members that are null are left out */
   AICR_JSON_COUNT_DUPLICATES = 2 /* push also the number of repeated keys */
 };
 

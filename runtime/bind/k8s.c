@@ -83,8 +83,8 @@ static void check_options(lua_State *L, int opts)
   luaL_checktype(L, opts, LUA_TTABLE);
   lua_pushnil(L);
   while (lua_next(L, opts)) {
-    const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2)
-                                                     : "?";
+    const char *key =
+        lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
     size_t i = 0;
 
     while (known[i] && strcmp(known[i], key) != 0)
@@ -198,7 +198,8 @@ static int got_object(lua_State *L, int status, lua_KContext ctx)
   default: {
     const struct aicr_error *err = kube_call_error(box->call);
 
-    if (lua_toboolean(L, 1) && err->verdict && !strcmp(err->reason, "not-found"))
+    if (lua_toboolean(L, 1) && err->verdict &&
+        !strcmp(err->reason, "not-found"))
       lua_pushnil(L);
     else
       return raise_failure(L, box->call);

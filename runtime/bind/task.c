@@ -76,8 +76,8 @@ static int task_ending(lua_State *L)
     lua_setfield(L, 1, "details");
     aicr_encode_json_lenient(L, 1, json);
   }
-  if (json->failed || !aicr_record_add(&t->record, AICR_REC_ENDINGS,
-                                       json->data, json->len))
+  if (json->failed ||
+      !aicr_record_add(&t->record, AICR_REC_ENDINGS, json->data, json->len))
     return luaL_error(L, "the ending of the check could not be recorded");
   aicr_buf_free(json);
   return 0;
@@ -211,8 +211,7 @@ static const luaL_Reg functions[] = {
     {"progress", task_progress},   {"defer", task_defer},
     {"stopping", task_stopping},   {"now", task_now},
     {"monotonic", task_monotonic}, {"sleep", task_sleep},
-    {"recording", task_recording},
-    {NULL, NULL},
+    {"recording", task_recording}, {NULL, NULL},
 };
 
 int luaopen_aicr_native_task(lua_State *L)

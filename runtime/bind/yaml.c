@@ -5,8 +5,8 @@
 
 #include "core/yaml.h"
 
-#define PARSER_MT "aicr.yaml.parser"
-#define JSON_MAX (256u << 20)
+#define PARSER_MT     "aicr.yaml.parser"
+#define JSON_MAX      (256u << 20)
 #define DOCUMENTS_MAX 10000
 
 static int parser_gc(lua_State *L)

@@ -9,10 +9,10 @@
 /* What the host tells of a task's end, and of a source's metadata. */
 
 static const char *const end_names[] = {
-    [AICR_END_RUNNING] = "script",   [AICR_END_RETURNED] = "returned",
-    [AICR_END_STOPPED] = "ended",    [AICR_END_ERROR] = "error",
-    [AICR_END_SCRIPT] = "script",    [AICR_END_MEMORY] = "memory",
-    [AICR_END_BUDGET] = "budget",    [AICR_END_DEADLINE] = "deadline",
+    [AICR_END_RUNNING] = "script",    [AICR_END_RETURNED] = "returned",
+    [AICR_END_STOPPED] = "ended",     [AICR_END_ERROR] = "error",
+    [AICR_END_SCRIPT] = "script",     [AICR_END_MEMORY] = "memory",
+    [AICR_END_BUDGET] = "budget",     [AICR_END_DEADLINE] = "deadline",
     [AICR_END_CANCELED] = "canceled",
 };
 
@@ -61,8 +61,9 @@ static int describe_source(lua_State *L)
 static void write_load_error(struct aicr_buf *out, lua_State *L,
                              const char *path)
 {
-  const char *text = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1)
-                                                    : "an error that is no text";
+  const char *text = lua_type(L, -1) == LUA_TSTRING
+                         ? lua_tostring(L, -1)
+                         : "an error that is no text";
   size_t n = strlen(path);
   unsigned line = 0;
 

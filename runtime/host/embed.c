@@ -16,7 +16,7 @@ static const char *source_dir;
 static struct compiled {
   char *data;
   size_t size;
-} *compiled;
+} * compiled;
 
 void aicr_embed_source(const char *dir)
 {
@@ -122,7 +122,8 @@ static int load_from_disk(lua_State *L, const char *name, const char *chunk)
     lua_pushfstring(L, "no file %s below the source folder", name);
     return LUA_ERRFILE;
   }
-  status = luaL_loadbufferx(L, text.data ? text.data : "", text.len, chunk, "t");
+  status =
+      luaL_loadbufferx(L, text.data ? text.data : "", text.len, chunk, "t");
   aicr_buf_free(&text);
   return status;
 }

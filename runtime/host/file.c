@@ -93,8 +93,8 @@ bool aicr_file_read_below(const char *root, const char *relative, size_t max,
     relative += last ? len : len + 1;
   }
   if (fd < 0)
-    return failed(message, errno == ELOOP ? "a link is not followed"
-                                          : strerror(errno));
+    return failed(message,
+                  errno == ELOOP ? "a link is not followed" : strerror(errno));
   ok = read_fd(fd, max, out, message);
   close(fd);
   return ok;
@@ -157,8 +157,7 @@ bool aicr_folder_list(const char *path,
   return ok ? true : failed(message, "out of memory");
 }
 
-static bool write_fd(int fd, const char *data, size_t len,
-                     const char **message)
+static bool write_fd(int fd, const char *data, size_t len, const char **message)
 {
   while (len > 0) {
     ssize_t n = write(fd, data, len);

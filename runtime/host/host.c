@@ -60,8 +60,7 @@ static int on_error(lua_State *L)
   return 1;
 }
 
-int aicr_host_main(const char *options_json, size_t len,
-                   const char *source_dir)
+int aicr_host_main(const char *options_json, size_t len, const char *source_dir)
 {
   struct aicr_host host = {0};
   struct aicr_memory memory = {.limit = ENGINE_MEMORY};

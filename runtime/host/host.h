@@ -9,7 +9,7 @@
 
 struct aicr_host {
   struct kube_client *client;
-  bool recording; /* the client's answers come from a recording */
+  bool recording;          /* the client's answers come from a recording */
   struct aicr_task *tasks; /* in the order of their start */
   struct aicr_buf event;
 };

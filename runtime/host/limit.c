@@ -9,7 +9,7 @@
 #include "host/host.h"
 
 #define HOOK_COUNT 10000
-#define TRACE_MAX 12
+#define TRACE_MAX  12
 
 static void on_count(lua_State *L, lua_Debug *ar)
 {
@@ -151,8 +151,8 @@ static int describe_value(lua_State *L)
   else if (text && !strcmp(text, "script"))
     d->t->end = AICR_END_SCRIPT;
   else
-    d->t->end = text && !strcmp(text, "ended") ? AICR_END_STOPPED
-                                               : AICR_END_RETURNED;
+    d->t->end =
+        text && !strcmp(text, "ended") ? AICR_END_STOPPED : AICR_END_RETURNED;
   return 0;
 }
 

@@ -35,8 +35,7 @@ int64_t aicr_monotonic_ms(void)
 }
 
 bool aicr_host_open_recording(struct aicr_host *h, const char *dir,
-                              struct aicr_buf *warnings,
-                              struct aicr_error *err)
+                              struct aicr_buf *warnings, struct aicr_error *err)
 {
   struct kube_backend *backend = kube_recording_open(dir, warnings, err);
 

@@ -78,8 +78,7 @@ bool aicr_record_set(char **which, const char *json, size_t len)
   return true;
 }
 
-bool aicr_record_extra(struct aicr_record *r, const char *key,
-                       const char *json)
+bool aicr_record_extra(struct aicr_record *r, const char *key, const char *json)
 {
   size_t i = 0;
 

@@ -20,10 +20,10 @@ enum aicr_record_kind {
   AICR_REC_KINDS
 };
 
-#define AICR_RECORD_ITEM_MAX (64u << 10)
+#define AICR_RECORD_ITEM_MAX  (64u << 10)
 #define AICR_RECORD_TOTAL_MAX (8u << 20)
 #define AICR_RECORD_ITEMS_MAX 1000
-#define AICR_RECORD_KEYS_MAX 64
+#define AICR_RECORD_KEYS_MAX  64
 
 struct aicr_record {
   struct {

@@ -18,8 +18,8 @@ static const char USER_LOADED_KEY = 0;
 static bool is_public(const char *name)
 {
   static const char *const hidden[] = {"aicr.native", "aicr.engine",
-                                       "aicr.report", "aicr.task", "aicr.ctx",
-                                       NULL};
+                                       "aicr.report", "aicr.task",
+                                       "aicr.ctx",    NULL};
 
   for (size_t i = 0; hidden[i]; i++) {
     size_t n = strlen(hidden[i]);
@@ -160,8 +160,10 @@ static void push_file_loader(lua_State *L, const char *name)
       lua_error(L);
     return;
   }
-  luaL_error(L, "no module '%s': neither built in nor %s below the check's "
-                "folder (%s)", name, file, message);
+  luaL_error(L,
+             "no module '%s': neither built in nor %s below the check's "
+             "folder (%s)",
+             name, file, message);
 }
 
 static int user_require(lua_State *L)

@@ -63,14 +63,17 @@ static void on_warning(void *ud, const char *text, int to_continue)
 }
 
 static const luaL_Reg libraries[] = {
-    {LUA_GNAME, luaopen_base},       {LUA_TABLIBNAME, luaopen_table},
-    {LUA_STRLIBNAME, luaopen_string}, {LUA_MATHLIBNAME, luaopen_math},
-    {LUA_UTF8LIBNAME, luaopen_utf8}, {LUA_COLIBNAME, luaopen_coroutine},
+    {LUA_GNAME, luaopen_base},
+    {LUA_TABLIBNAME, luaopen_table},
+    {LUA_STRLIBNAME, luaopen_string},
+    {LUA_MATHLIBNAME, luaopen_math},
+    {LUA_UTF8LIBNAME, luaopen_utf8},
+    {LUA_COLIBNAME, luaopen_coroutine},
     {NULL, NULL},
 };
 
-static const char *const removed[] = {"dofile", "loadfile", "load",
-                                      "collectgarbage", "print", NULL};
+static const char *const removed[] = {"dofile",         "loadfile", "load",
+                                      "collectgarbage", "print",    NULL};
 
 /* Everything that can raise while a state is made. */
 static int open_state(lua_State *L)
@@ -136,8 +139,7 @@ static int unknown_global(lua_State *L)
   lua_rawget(L, lua_upvalueindex(1));
   if (!lua_isnil(L, -1))
     return 1;
-  return luaL_error(L, "no global '%s' in a check",
-                    luaL_tolstring(L, 2, NULL));
+  return luaL_error(L, "no global '%s' in a check", luaL_tolstring(L, 2, NULL));
 }
 
 static int refuse_global(lua_State *L)
@@ -162,10 +164,10 @@ static void copy_table(lua_State *L)
 static void push_user_globals(lua_State *L)
 {
   static const char *const functions[] = {
-      "assert", "error",  "getmetatable", "ipairs",   "next",     "pairs",
-      "pcall",  "rawequal", "rawget",     "rawlen",   "rawset",   "select",
-      "setmetatable", "tonumber", "tostring", "type", "warn",     "xpcall",
-      "_VERSION", NULL};
+      "assert", "error",  "getmetatable", "ipairs",   "next",
+      "pairs",  "pcall",  "rawequal",     "rawget",   "rawlen",
+      "rawset", "select", "setmetatable", "tonumber", "tostring",
+      "type",   "warn",   "xpcall",       "_VERSION", NULL};
   static const char *const tables[] = {"string", "table",     "math",
                                        "utf8",   "coroutine", NULL};
 
@@ -206,8 +208,7 @@ void aicr_push_user_env(lua_State *L)
   lua_rawsetp(L, LUA_REGISTRYINDEX, &ENV_KEY);
 }
 
-int aicr_load_user(lua_State *L, const char *text, size_t len,
-                   const char *path)
+int aicr_load_user(lua_State *L, const char *text, size_t len, const char *path)
 {
   const char *chunk = lua_pushfstring(L, "@%s", path);
   int status;

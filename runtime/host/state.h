@@ -13,8 +13,8 @@ struct aicr_memory {
 };
 
 #define AICR_STATE_MEMORY (256u << 20)
-#define AICR_SCRIPT_MAX (16u << 20)
-#define AICR_ROOTS_MAX 8
+#define AICR_SCRIPT_MAX   (16u << 20)
+#define AICR_ROOTS_MAX    8
 
 /* Where a check's own modules are looked up: folders, first match wins. The
  * strings must live as long as the state. */

@@ -51,8 +51,8 @@ static int prepare(lua_State *L)
 
 static bool copy_roots(struct aicr_task *t, const struct aicr_task_spec *spec)
 {
-  size_t n = spec->root_count < AICR_ROOTS_MAX ? spec->root_count
-                                               : AICR_ROOTS_MAX;
+  size_t n =
+      spec->root_count < AICR_ROOTS_MAX ? spec->root_count : AICR_ROOTS_MAX;
 
   for (size_t i = 0; i < n; i++) {
     t->root_copies[i] = copy(spec->roots[i]);
@@ -216,10 +216,9 @@ void aicr_task_run(struct aicr_task *t)
     return;
   }
   aicr_limit_arm(t);
-  status = lua_resume(t->co, t->L,
-                      lua_status(t->co) == LUA_YIELD ? 0
-                                                     : lua_gettop(t->co) - 1,
-                      &results);
+  status = lua_resume(
+      t->co, t->L, lua_status(t->co) == LUA_YIELD ? 0 : lua_gettop(t->co) - 1,
+      &results);
   if (status == LUA_YIELD) {
     lua_pop(t->co, results);
     if (t->wait != AICR_WAIT_NONE)
@@ -260,7 +259,9 @@ void aicr_task_check_stop(lua_State *L, const struct aicr_task *t)
 void aicr_task_may_wait(lua_State *L, struct aicr_task *t, const char *what)
 {
   if (!t || L != t->co || !lua_isyieldable(L))
-    luaL_error(L, "%s must be called by the check itself, not in a coroutine "
-                  "of its own, a metamethod or a sort or gsub function", what);
+    luaL_error(L,
+               "%s must be called by the check itself, not in a coroutine "
+               "of its own, a metamethod or a sort or gsub function",
+               what);
   aicr_task_check_stop(L, t);
 }

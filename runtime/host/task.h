@@ -25,9 +25,9 @@ enum aicr_task_wait {
 enum aicr_task_end {
   AICR_END_RUNNING,
   AICR_END_RETURNED,
-  AICR_END_STOPPED,  /* by ctx:fail, ctx:skip or a false must */
-  AICR_END_ERROR,    /* an uncaught error object */
-  AICR_END_SCRIPT,   /* a Lua error */
+  AICR_END_STOPPED, /* by ctx:fail, ctx:skip or a false must */
+  AICR_END_ERROR,   /* an uncaught error object */
+  AICR_END_SCRIPT,  /* a Lua error */
   AICR_END_MEMORY,
   AICR_END_BUDGET,
   AICR_END_DEADLINE,
@@ -43,8 +43,8 @@ struct aicr_task_spec {
   size_t root_count;
   const char *const *needs;
   size_t need_count;
-  int64_t deadline_ms;  /* from now, 0: none */
-  const char *context;  /* JSON text, read by lua/aicr/task.lua */
+  int64_t deadline_ms; /* from now, 0: none */
+  const char *context; /* JSON text, read by lua/aicr/task.lua */
   size_t context_len;
   const char *run_namespace;
 };
@@ -78,7 +78,7 @@ struct aicr_task {
   enum aicr_task_end stop; /* why it must stop, AICR_END_RUNNING: it must not */
   char cancel_reason[64];
   bool cleaning;
-  bool has_cleanup; /* something was handed to ctx:defer */
+  bool has_cleanup;       /* something was handed to ctx:defer */
   struct aicr_buf ending; /* JSON members of how it ended */
   struct aicr_record record;
 };

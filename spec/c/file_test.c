@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "host/file.h"
+
+static char folder[64];
+
+static int make_folder(void **state)
+{
+  (void)state;
+  snprintf(folder, sizeof(folder), "/tmp/aicr-file-XXXXXX");
+  return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+  pid_t child = fork();
+  int status = -1;
+
+  (void)state;
+  if (child == 0) {
+    execl("/bin/rm", "rm", "-rf", folder, (char *)NULL);
+    _exit(127);
+  }
+  return child > 0 && waitpid(child, &status, 0) == child ? status : -1;
+}
+
+static const char *at(const char *name)
+{
+  static char path[256];
+
+  snprintf(path, sizeof(path), "%s/%s", folder, name);
+  return path;
+}
+
+static bool read_back(const char *path, const char *expected)
+{
+  struct aicr_buf b;
+  bool ok;
+
+  aicr_buf_init(&b, 1000);
+  ok = aicr_file_read(path, 1000, &b, NULL) && b.len == strlen(expected) &&
+       !memcmp(b.data ? b.data : "", expected, b.len);
+  aicr_buf_free(&b);
+  return ok;
+}
+
+static void test_write_and_read(void **state)
+{
+  const char *message = NULL;
+
+  (void)state;
+  assert_true(aicr_file_write(at("a"), "one", 3, &message));
+  assert_true(read_back(at("a"), "one"));
+  assert_true(aicr_file_write(at("a"), "", 0, &message));
+  assert_true(read_back(at("a"), ""));
+  assert_false(aicr_file_write(at("none/a"), "x", 1, &message));
+  assert_non_null(message);
+}
+
+static void test_refused_reads(void **state)
+{
+  struct aicr_buf b;
+  const char *message = NULL;
+
+  (void)state;
+  aicr_buf_init(&b, 1000);
+  assert_false(aicr_file_read(folder, 10, &b, &message));
+  assert_string_equal(message, "it is a folder");
+  assert_false(aicr_file_read("/dev/zero", 10, &b, &message));
+  assert_string_equal(message, "it is no regular file");
+  assert_true(aicr_file_write(at("big"), "0123456789A", 11, NULL));
+  assert_false(aicr_file_read(at("big"), 10, &b, &message));
+  assert_string_equal(message, "it is too large");
+  assert_false(aicr_file_read(at("absent"), 10, &b, &message));
+  assert_int_equal(mkfifo(at("fifo"), 0600), 0);
+  assert_false(aicr_file_read(at("fifo"), 10, &b, &message));
+  aicr_buf_free(&b);
+}
+
+static void test_below(void **state)
+{
+  struct aicr_buf b;
+  static const char *const refused[] = {
+      "../a",        "sub/../a",   "./a", "/etc/passwd", "link.lua",
+      "dlink/x.lua", "sub//x.lua", "",    ".hidden",     NULL};
+
+  (void)state;
+  assert_int_equal(mkdir(at("sub"), 0700), 0);
+  assert_true(aicr_file_write(at("sub/x.lua"), "x", 1, NULL));
+  assert_true(aicr_file_write(at(".hidden"), "x", 1, NULL));
+  assert_int_equal(symlink("sub/x.lua", at("link.lua")), 0);
+  assert_int_equal(symlink("sub", at("dlink")), 0);
+  aicr_buf_init(&b, 100);
+  assert_true(aicr_file_read_below(folder, "sub/x.lua", 100, &b, NULL));
+  assert_int_equal(b.len, 1);
+  for (size_t i = 0; refused[i]; i++)
+    assert_false(aicr_file_read_below(folder, refused[i], 100, &b, NULL));
+  aicr_buf_free(&b);
+}
+
+struct names {
+  char text[256];
+};
+
+static bool note(void *ud, const char *name, char type)
+{
+  struct names *n = ud;
+  size_t used = strlen(n->text);
+
+  snprintf(n->text + used, sizeof(n->text) - used, "%c:%s ", type, name);
+  return true;
+}
+
+static void test_list(void **state)
+{
+  struct names n = {""};
+  const char *message = NULL;
+
+  (void)state;
+  assert_int_equal(mkdir(at("list"), 0700), 0);
+  assert_int_equal(mkdir(at("list/b"), 0700), 0);
+  assert_true(aicr_file_write(at("list/a"), "", 0, NULL));
+  assert_true(aicr_file_write(at("list/Z"), "", 0, NULL));
+  assert_int_equal(symlink("absent", at("list/dangling")), 0);
+  assert_true(aicr_folder_list(at("list"), note, &n, &message));
+  assert_string_equal(n.text, "f:Z f:a d:b o:dangling ");
+  assert_false(aicr_folder_list(at("absent"), note, &n, &message));
+  assert_non_null(message);
+}
+
+/* What was there stays when the new text cannot be written whole. */
+static void test_atomic(void **state)
+{
+  (void)state;
+  assert_int_equal(mkdir(at("ro"), 0700), 0);
+  assert_true(aicr_file_write(at("ro/report"), "old", 3, NULL));
+  assert_true(aicr_file_write(at("ro/report"), "new", 3, NULL));
+  assert_true(read_back(at("ro/report"), "new"));
+  assert_true(aicr_file_write("/dev/null", "x", 1, NULL));
+  assert_false(aicr_file_write("/dev/full", "x", 1, NULL));
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_write_and_read),
+      cmocka_unit_test(test_refused_reads),
+      cmocka_unit_test(test_below),
+      cmocka_unit_test(test_list),
+      cmocka_unit_test(test_atomic),
+  };
+
+  return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
