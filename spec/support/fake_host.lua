@@ -46,7 +46,7 @@ function M.done(id, script)
   end
   return {
     id = id, kind = "done", duration_ms = script.duration_ms or 400, started = START,
-      ending = ending, record = record,
+    ending = ending, record = record,
   }
 end
 
@@ -191,10 +191,10 @@ function M.new(fields)
   local state = {
     disk = fields.disk or {}, embedded = fields.embedded or {}, endings = fields.endings or {},
     events = fields.events or {}, unwritable = fields.unwritable or {},
-      last_first = fields.last_first,
+    last_first = fields.last_first,
     cluster = fields.cluster or { ok = true, context = "train-01", server_version = "v1.32.6" },
     clock = START, written = {}, started = {}, refuse = fields.refuse or {}, in_flight = {},
-      canceled = {}, most = 0,
+    canceled = {}, most = 0,
   }
   local host = host_functions(state)
   host.state = state

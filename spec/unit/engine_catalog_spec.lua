@@ -78,9 +78,9 @@ describe("an operand", function()
   it("that is a folder is every check below it, in byte order, no suite, nothing hidden", function()
     local disk = {
       ["s/b.lua"] = check "b", ["s/B.lua"] = check "upper", ["s/a/z.lua"] = check "z",
-        ["s/_x.lua"] = check "x",
+      ["s/_x.lua"] = check "x",
       ["s/.y.lua"] = check "y", ["s/_d/q.lua"] = check "q", ["s/note.txt"] = "text",
-        ["s/suite.lua"] = { checks = { "b.lua" } },
+      ["s/suite.lua"] = { checks = { "b.lua" } },
     }
     local expected = "upper=s/B.lua (file)\nz=s/a/z.lua (file)\nb=s/b.lua (file)"
     assert.equal(expected, (resolve({ "s/" }, disk)))
@@ -184,7 +184,7 @@ end)
 describe("a path", function()
   for _, row in ipairs {
     { "a/./b//c", "a/b/c" }, { "a/../b", "b" }, { "../a", "../a" }, { "a/../../b", "../b" },
-      { "./", "." }, { "/a/../b", "/b" },
+    { "./", "." }, { "/a/../b", "/b" },
   } do
     it(row[1] .. " is " .. row[2], function()
       assert.equal(row[2], paths.normalize(row[1]))

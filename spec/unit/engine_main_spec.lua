@@ -71,7 +71,7 @@ end
 describe("the exit code of a run", function()
   local disk = {
     ["s/a.lua"] = check "a", ["s/b.lua"] = check "b",
-      ["s/c.lua"] = check("c", { tags = { "slow" } }),
+    ["s/c.lua"] = check("c", { tags = { "slow" } }),
   }
   for _, row in ipairs {
     { "passes", 0, {} },
@@ -108,7 +108,7 @@ describe("the exit code of a run", function()
   it("stays 1 when a report cannot be written and a check failed", function()
     local code = engine {
       operands = { "s/" }, disk = disk, endings = { a = FAIL },
-        unwritable = { ["-"] = "No space left on device" },
+      unwritable = { ["-"] = "No space left on device" },
     }
     assert.equal(1, code)
   end)
@@ -286,7 +286,7 @@ describe("a recipe beside operands", function()
   it("reaches the checks", function()
     local _, _, _, _, state = engine {
       operands = { "node-health" }, disk = { ["r.yaml"] = recipe {} },
-        options = { recipe = "r.yaml" }, args = { "x" },
+      options = { recipe = "r.yaml" }, args = { "x" },
     }
     local context = state.started[2].context
     assert.equal("RecipeResult", context.recipe.kind)
@@ -327,6 +327,14 @@ describe("the platform of a run", function()
       assert.same({ "gke-networks " .. row[4] }, outcomes(report))
     end)
   end
+
+  it("that is unknown is admitted where a check asks for one", function()
+    local target = { ending = { how = "error", error = { message = "forbidden" } } }
+    local _, _, _, report = engine { operands = { "gke-networks" }, endings = { target = target } }
+    assert.same({ "the platform is unknown (forbidden), so no check was skipped for it" }, report.notes)
+    _, _, _, report = engine { operands = { "node-health" }, endings = { target = target } }
+    assert.same({}, report.notes)
+  end)
 
   it("and the other facts are null where the nodes cannot be read", function()
     local code, _, _, report = engine {
@@ -441,7 +449,7 @@ describe("--list and --explain", function()
   local disk = {
     ["x.lua"] = check("x", {
       doc = "Long\ntext.", tags = { "a" }, needs = { "list nodes" },
-        fixes = { ["too-few"] = "add some" },
+      fixes = { ["too-few"] = "add some" },
       params = { n = { type = "integer", default = 8, help = "how many" },
         s = { type = "string", secret = true, default = "p" } },
     }),

@@ -10,14 +10,14 @@ local ITEM <const> = {
 
 local FAIL <const> = {
   kind = "fail", code = "NOT_FOUND", reason = "too-few", message = "7 of 8",
-    at = { file = "c.lua", line = 31 },
+  at = { file = "c.lua", line = 31 },
 }
 local SKIP <const> = { kind = "skip", reason = "not-declared", message = "not in the recipe" }
 local FALSE <const> = { what = "gpus", op = "==", expected = 8, actual = 7, ok = false }
 local TRUE <const> = { what = "gpus", op = "==", expected = 8, actual = 8, ok = true }
 local EXPECTATION <const> = {
   kind = "expectation", code = "CONFLICT", reason = "expectation",
-    message = "gpus: got 7, required == 8",
+  message = "gpus: got 7, required == 8",
 }
 
 local function returned(result)

@@ -29,16 +29,16 @@ end
 describe("the value of a parameter", function()
   local ACCEPTED <const> = {
     { "string", "x y", "x y" }, { "string", "", "" }, { "integer", "5", 5 },
-      { "integer", "-3", -3 },
+    { "integer", "-3", -3 },
     { "integer", "+7", 7 }, { "integer", 5, 5 },
-      { "integer", "9223372036854775807", math.maxinteger },
+    { "integer", "9223372036854775807", math.maxinteger },
     { "number", "0.5", 0.5 }, { "number", ".5", 0.5 }, { "number", "1e3", 1000.0 },
-      { "number", 2, 2 },
+    { "number", 2, 2 },
     { "boolean", "true", true }, { "boolean", "0", false }, { "boolean", false, false },
     { "duration", "90s", "90s" }, { "duration", "1h30m", "1h30m" }, { "size", "8M", 8 << 20 },
-      { "size", "8G", 8 << 30 },
+    { "size", "8G", 8 << 30 },
     { "size", "1024", 1024 }, { "size", "4GiB", 4 << 30 }, { "size", 17, 17 },
-      { "bandwidth", "250GB/s", 250.0 },
+    { "bandwidth", "250GB/s", 250.0 },
     { "bandwidth", "250", 250.0 }, { "bandwidth", "500MB/s", 0.5 }, { "bandwidth", 12.5, 12.5 },
   }
   for _, row in ipairs(ACCEPTED) do
@@ -57,15 +57,15 @@ describe("the value of a parameter", function()
 
   local REFUSED <const> = {
     { "integer", "5.0" }, { "integer", "0x10" }, { "integer", "" },
-      { "integer", "9223372036854775808" }, { "integer", 5.5 },
+    { "integer", "9223372036854775808" }, { "integer", 5.5 },
     { "integer", true }, { "number", "nan" }, { "number", "inf" }, { "number", "1e999" },
-      { "number", "0x1p4" },
+    { "number", "0x1p4" },
     { "number", "1,5" }, { "number", "" }, { "number", 0 / 0 }, { "boolean", "yes" },
-      { "boolean", "TRUE" }, { "boolean", 1 },
+    { "boolean", "TRUE" }, { "boolean", 1 },
     { "duration", "30" }, { "duration", "soon" }, { "duration", 30 }, { "size", "8X" },
-      { "size", "-1" }, { "size", "1.5G" },
+    { "size", "-1" }, { "size", "1.5G" },
     { "size", "9999999999T" }, { "bandwidth", "fast" }, { "bandwidth", "250Gbit" },
-      { "bandwidth", -1 }, { "bandwidth", "1.2.3" },
+    { "bandwidth", -1 }, { "bandwidth", "1.2.3" },
     { "list", 5 }, { "list", { a = 1 } }, { "string", 5 },
   }
   for _, row in ipairs(REFUSED) do
@@ -78,11 +78,11 @@ describe("the value of a parameter", function()
 
   for _, row in ipairs {
     { { type = "integer", min = 2 }, "1", "at least 2" },
-      { { type = "integer", max = 2 }, "3", "at most 2" },
+    { { type = "integer", max = 2 }, "3", "at most 2" },
     { { type = "integer", min = 1, max = 16 }, "17", "1 to 16" },
-      { { type = "duration", min = "10s" }, "9s", "at least 10s" },
+    { { type = "duration", min = "10s" }, "9s", "at least 10s" },
     { { type = "size", max = "1G" }, "2G", "at most 1G" },
-      { { type = "number", min = 0, max = 0.5 }, "0.6", "0 to 0.5" },
+    { { type = "number", min = 0, max = 0.5 }, "0.6", "0 to 0.5" },
     { { type = "string", choices = { "a", "b" } }, "c", "one of: a, b" },
     { { type = "integer", choices = { 1, 2 } }, "3", "one of: 1, 2" },
   } do
@@ -95,7 +95,7 @@ describe("the value of a parameter", function()
 
   for _, row in ipairs {
     { { type = "integer", min = 2, max = 2 }, "2", 2 },
-      { { type = "duration", min = "10s", max = "1m" }, "60s", "60s" },
+    { { type = "duration", min = "10s", max = "1m" }, "60s", "60s" },
     { { type = "string", choices = { "a", "b" } }, "b", "b" },
   } do
     it(("%s is taken at its limit"):format(row[2]), function()
@@ -107,7 +107,7 @@ end)
 describe("the origin of a parameter", function()
   local DECLARED <const> = {
     nodes = { type = "integer", default = 2 },
-      floor = { type = "bandwidth", default = "250GB/s", constraint = "nccl-bw" },
+    floor = { type = "bandwidth", default = "250GB/s", constraint = "nccl-bw" },
     name = { type = "string" },
   }
   local RECIPE <const> = { validation = { performance = { constraints = { { name = "nccl-bw",

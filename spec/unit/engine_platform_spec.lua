@@ -7,7 +7,7 @@ local target = require "aicr.engine.target"
 describe("a platform's name", function()
   for _, row in ipairs {
     { "gke", "gcp" }, { "eks", "aws" }, { "aks", "azure" }, { "oke", "oci" }, { "gcp", "gcp" },
-      { "nscale", "nscale" },
+    { "nscale", "nscale" },
     { "kind", nil }, { "GKE", nil }, { "", nil }, { "any", nil },
   } do
     it(("%s stands for %s"):format(row[1], tostring(row[2])), function()
@@ -28,7 +28,7 @@ describe("a platform's name", function()
 
   for _, row in ipairs {
     { { "gke" }, "gcp", true }, { { "gcp" }, "gcp", true }, { { "aws", "gcp" }, "gcp", true },
-      { { "aws" }, "gcp", false },
+    { { "aws" }, "gcp", false },
     { {}, "gcp", true }, { nil, "gcp", true }, { { "aws" }, nil, true },
   } do
     it(("%s on %s: %s"):format(row[1] and table.concat(row[1], "+") or "any", tostring(row[2]),
@@ -92,15 +92,15 @@ end
 describe("looking at the target", function()
   for _, row in ipairs {
     { "gce://p/z/n", nil, "gcp" }, { "aws:///z/i", nil, "aws" }, { "azure:///x", nil, "azure" },
-      { "ocid1.instance.x", nil, "oci" },
+    { "ocid1.instance.x", nil, "oci" },
     { "nscale://x", nil, "nscale" }, { "openstack:///x", nil, "onprem" },
-      { "metal3://x", nil, "mistral" },
+    { "metal3://x", nil, "mistral" },
     { "kubevirt://x", { ["node-role.together.ai/worker"] = "" }, "togetherai" },
-      { "kubevirt://x", nil, "onprem" },
+    { "kubevirt://x", nil, "onprem" },
     { nil, { ["kubernetes.io/hostname"] = "a-forge-1" }, "forge" },
-      { "", { ["nke.nvidia.com/site-name"] = "" }, "forge" },
+    { "", { ["nke.nvidia.com/site-name"] = "" }, "forge" },
     { nil, { ["cloud.google.com/gke-accelerator"] = "x" }, "gcp" }, { nil, nil, nil },
-      { "kind://docker/x", nil, nil },
+    { "kind://docker/x", nil, nil },
     { "GCE://x", nil, nil },
   } do
     it(("says %s for %s"):format(tostring(row[3]), row[1] or (row[2] and next(row[2]))

@@ -254,14 +254,14 @@ end)
 describe("the exit code", function()
   for _, row in ipairs {
     { 0, { pass = 1 } }, { 0, { pass = 1, skip = 1 } }, { 0, { skip = 2 } }, { 0, { waived = 1 } },
-      { 1, { fail = 1 } },
+    { 1, { fail = 1 } },
     { 1, { fail = 1, error = 1 } }, { 3, { error = 1, pass = 3 } }, { 4, {} },
-      { 1, { skip = 1, pass = 1 }, { strict = true } },
+    { 1, { skip = 1, pass = 1 }, { strict = true } },
     { 1, { waived = 1 }, { strict = true } }, { 0, { pass = 1 }, { strict = true } },
     { 1, { skip = 1, error = 1 }, { strict = true } }, { 3, { pass = 1 }, { unwritten = true } },
     { 1, { fail = 1 }, { unwritten = true } }, { 130, { fail = 1 }, { signal = "SIGINT" } },
     { 143, { error = 1 }, { signal = "SIGTERM", unwritten = true } },
-      { 3, {}, { unwritten = true } },
+    { 3, {}, { unwritten = true } },
   } do
     local words = {}
     for k, v in pairs(row[2]) do words[#words + 1] = v .. " " .. k end

@@ -15,9 +15,9 @@ describe("masking", function()
 
   for _, row in ipairs {
     { "hunter2", "***" }, { "a hunter2 b hunter2", "a *** b ***" }, { "open", "open" }, { 5, 5 },
-      { true, true },
+    { true, true },
     { { "hunter2", { k = "xhunter2" } }, { "***", { k = "x***" } } },
-      { { hunter2 = 1 }, { ["***"] = 1 } },
+    { { hunter2 = 1 }, { ["***"] = 1 } },
   } do
     it("of " .. json.encode { row[1] }, function()
       assert.same(row[2], secret.masked(row[1], ONE))

@@ -40,7 +40,7 @@ describe("selecting checks", function()
 
   for _, row in ipairs {
     { { "performance", "deployment" }, "b a p" }, { { "all" }, "b a c p" },
-      { { "conformance" }, "c" },
+    { { "conformance" }, "c" },
     { { "conformance", "conformance" }, "c" },
   } do
     it("takes the phases " .. table.concat(row[1], " "), function()
@@ -65,7 +65,7 @@ describe("selecting checks", function()
   }
   for _, row in ipairs {
     { { "gke" }, "x y" }, { { "gke,!slow" }, "y" }, { { "gke,!slow", "smoke" }, "y z" },
-      { { "!gke" }, "z w" },
+    { { "!gke" }, "z w" },
     { { "!gke,!smoke" }, "w" }, { { "none" }, "" }, { { "gke , ! slow" }, "y" }, { {}, "x y z w" },
   } do
     it(("takes the tags '%s'"):format(table.concat(row[1], "' or '")), function()

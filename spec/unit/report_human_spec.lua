@@ -9,11 +9,11 @@ local WIDE <const> = { utf8 = true, color = false }
 local function res(name, outcome, fields)
   local r = {
     name = name, phase = "deployment", tags = {}, path = "checks/" .. name .. ".lua",
-      file = "checks/" .. name .. ".lua",
+    file = "checks/" .. name .. ".lua",
     origin = "file", explain = name, outcome = outcome, result = "it holds", duration_ms = 400,
-      attempts = 1, notes = {},
+    attempts = 1, notes = {},
     trace = {}, params = {}, steps = {}, expectations = {}, measures = {}, series = {},
-      evidence = {}, log = {},
+    evidence = {}, log = {},
     resources = {}, attachments = {},
   }
   for k, v in pairs(fields or {}) do
@@ -58,9 +58,9 @@ local function failing()
     }),
     res("gpu-operator-health", "error", {
       duration_ms = 2100, code = "UNAUTHORIZED", reason = "forbidden",
-        result = "cannot list pods in gpu-operator", line = 12,
+      result = "cannot list pods in gpu-operator", line = 12,
       message = "GET /api/v1/namespaces/gpu-operator/pods → 403",
-        fix = "kubectl create rolebinding aicr-run-view",
+      fix = "kubectl create rolebinding aicr-run-view",
       evidence = { "one", "two" },
     }),
   }

@@ -16,9 +16,9 @@ local function res(name, outcome, fields)
     name = name, phase = "deployment", tags = {}, path = "checks/" .. name .. ".lua",
     file = "checks/" .. name .. ".lua", origin = "file", explain = name, outcome = outcome,
     result = "it holds", duration_ms = 402, attempts = 1, notes = {}, trace = {}, params = {},
-      steps = {},
+    steps = {},
     expectations = {}, measures = {}, series = {}, evidence = {}, log = {}, resources = {},
-      attachments = {},
+    attachments = {},
   }
   if outcome == "fail" or outcome == "error" then
     r.code, r.reason, r.message = "CONFLICT", "bad", "it is bad"
@@ -34,7 +34,7 @@ end
 local function model(results, fields)
   local run = {
     version = "0.1.0", id = "20260310t201044-7f3a", start = 1773173444872, stop = 1773173448076,
-      seed = 20260310,
+    seed = 20260310,
     notes = {}, results = results, target = { context = "train-01" },
     recipe = { name = "h100-gke", sha256 = ("a"):rep(64) },
   }
@@ -101,14 +101,14 @@ local function hostile()
   return {
     res("a", "fail", {
       message = EVIL, result = EVIL, why = EVIL, fix = EVIL, evidence = { EVIL }, notes = { EVIL },
-        trace = { EVIL },
+      trace = { EVIL },
       file = EVIL, path = EVIL, tags = { EVIL },
-        params = { k = { value = EVIL, from = "default" } },
+      params = { k = { value = EVIL, from = "default" } },
       extra = { [EVIL] = EVIL }, steps = { { name = EVIL, outcome = "pass", duration_ms = 1 } },
       expectations = { { what = EVIL, op = "==", expected = EVIL, actual = { [EVIL] = { EVIL } },
         ok = false } },
       measures = { { name = EVIL, value = 1, unit = EVIL, limit = EVIL } },
-        log = { { level = "info", text = EVIL } },
+      log = { { level = "info", text = EVIL } },
       details = { diff = { key = EVIL, left = EVIL, right = EVIL,
         rows = { { k = EVIL, l = EVIL, r = json.null } } } },
     }),
@@ -121,7 +121,7 @@ describe("the native report", function()
   it("writes its members in the order of the reference", function()
     local text = native.render(model { res("a", "fail", {
       line = 31, why = "w", fix = "f", details = { a = 1 }, started = 1773173446100,
-        extra = { n = 1 },
+      extra = { n = 1 },
       coverage = { verified = 1, total = 2 }, notes = { "n" }, trace = { "t" },
     }) })
     assert.equal("schema tool run target recipe totals checks notes", member_order(text, 2))
@@ -149,9 +149,9 @@ describe("the native report", function()
       started = 1773173446100,
       measures = {
         { name = "big", value = 9007199254740993, unit = "B" },
-          { name = "edge", value = 1 << 53, unit = "B" },
+        { name = "edge", value = 1 << 53, unit = "B" },
         { name = "least", value = math.mininteger, unit = "B" },
-          { name = "part", value = 0.1, unit = "B" },
+        { name = "part", value = 0.1, unit = "B" },
         { name = "whole", value = 3.0, unit = "B" },
       },
     }) }))

@@ -113,7 +113,7 @@ describe("the human report on a terminal", function()
       disk = { ["s/a.lua"] = check "a", ["s/b.lua"] = check "b",
         ["s/p.lua"] = check("p", "performance") },
       endings = { b = { fail = { code = "CONFLICT", reason = "bad", message = "it is bad" } } },
-        last_first = true,
+      last_first = true,
       unwritable = unwritable,
     }
     local given = fake_host.command { operands = { "s/" }, terminal = terminal,

@@ -9,9 +9,9 @@ local text = require "aicr.report.text"
 describe("a duration", function()
   for _, row in ipairs {
     { 0, "0.0s" }, { 49, "0.0s" }, { 400, "0.4s" }, { 9949, "9.9s" }, { 9950, "10s" },
-      { 12000, "12s" }, { 59499, "59s" },
+    { 12000, "12s" }, { 59499, "59s" },
     { 59500, "1m 00s" }, { 112000, "1m 52s" }, { 3599499, "59m 59s" }, { 3599500, "1h 00m" },
-      { 3780000, "1h 03m" },
+    { 3780000, "1h 03m" },
     { 90000000, "25h 00m" }, { -5, "0.0s" },
   } do
     it(("of %d ms is %s"):format(row[1], row[2]), function()
@@ -30,7 +30,7 @@ end)
 describe("wrapping", function()
   for _, row in ipairs {
     { "a b c", nil, { "a b c" } }, { "aaaa bbbb cccc", 9, { "aaaa bbbb", "cccc" } },
-      { "aaaaaaaaaaaaaaaaaaaa", 8,
+    { "aaaaaaaaaaaaaaaaaaaa", 8,
       { "aaaaaaaa", "aaaaaaaa", "aaaa" } }, { "é é é é é é", 9, { "é é é é é", "é" } },
         { "ééééééééé é", 8, { "éééééééé", "é é" } },
     { "", 10, { "" } }, { "aaaa bbbb", 1, { "aaaa", "bbbb" } },
@@ -44,9 +44,9 @@ end)
 describe("a value in words", function()
   for _, row in ipairs {
     { "x", "x", '"x"' }, { "", '""', '""' }, { json.null, "(none)", "nothing" }, { 3, "3", "3" },
-      { 0.5, "0.5", "0.5" },
+    { 0.5, "0.5", "0.5" },
     { true, "true", "true" }, { { "a", "b" }, "a, b", '["a","b"]' },
-      { { k = 1 }, "k=1", '{"k":1}' }, { json.array(), "(none)", "[]" },
+    { { k = 1 }, "k=1", '{"k":1}' }, { json.array(), "(none)", "[]" },
   } do
     it(("is %s or %s"):format(row[2], row[3]), function()
       assert.equal(row[2], text.value(row[1]))
@@ -116,7 +116,7 @@ describe("--format and --output", function()
 
   for _, row in ipairs {
     { "r.json", "json", "r.json" }, { "o/j.xml", "junit", "o/j.xml" },
-      { "human:r.txt", "human", "r.txt" },
+    { "human:r.txt", "human", "r.txt" },
     { "json:x", "json", "x" }, { "junit:a:b", "junit", "a:b" }, { "C:r.json", "json", "C:r.json" },
   } do
     it("takes " .. row[1], function()
@@ -128,12 +128,12 @@ describe("--format and --output", function()
 
   for _, row in ipairs {
     { "r.ctrf.json", "format ctrf is not available yet" },
-      { "r.md", "format markdown is not available yet" },
+    { "r.md", "format markdown is not available yet" },
     { "r.html", "format html is not available yet" },
-      { "r.tap", "format tap is not available yet" },
+    { "r.tap", "format tap is not available yet" },
     { "github:-", "is not a file" }, { "json:-", "stdout is not a file" },
     { "r.txt", "the name does not say which format is meant" },
-      { "jason:x", 'unknown format "jason"; did you mean "json"?' },
+    { "jason:x", 'unknown format "jason"; did you mean "json"?' },
     { "", "expected [FMT:]FILE" }, { ".json", "the name does not say which format is meant" },
   } do
     it(("refuses '%s'"):format(row[1]), function()

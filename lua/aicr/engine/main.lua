@@ -54,7 +54,7 @@ local function resolve(job, catalog, given, problems)
   else
     job.items, job.suites = {}, {}
   end
-  job.options, job.option_origins = suites.merge(given.options, job.suites)
+  job.options = suites.merge(given.options, job.suites)
   if job.options.recipe then
     job.recipe = recipe_file.load(job.options.recipe, job.host, problems)
   end
@@ -103,8 +103,20 @@ local function prepare(given, host, problems)
   return job
 end
 
+--- Says that the platform could not be told, where a check asks for one.
+local function platform_note(job, out)
+  for _, item in ipairs(job.plan) do
+    if #(item.meta.platforms or {}) > 0 and not job.target.platform then
+      out[1] = ("the platform is unknown (%s), so no check was skipped for it"):format(
+        job.target_reason or "no cluster was looked at")
+      return
+    end
+  end
+end
+
 local function notes(job)
   local out = {}
+  platform_note(job, out)
   if not job.recipe then
     return out
   end
@@ -155,6 +167,7 @@ local function look_at_target(job, cluster, context)
   end
   local name = platform.requested(job.options.platform, job.recipe and job.recipe.recipe,
     job.suites)
+  job.target_reason = found.reason
   job.target = {
     context = cluster.context, server_version = cluster.server_version,
     recording = job.options.recording,

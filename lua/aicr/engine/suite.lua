@@ -159,10 +159,9 @@ end
 --- The options of a run: the suites' below those that were given; of two suites the first wins.
 --- @param given table option name → value
 --- @param suites table list of {path, meta}
---- @return table options
---- @return table origins of what came from a suite: name → "suite"
+--- @return table options, without what the suites set of parameters (see sets)
 function M.merge(given, suites)
-  local options, origins = {}, {}
+  local options = {}
   for name, value in pairs(given) do
     options[name] = value
   end
@@ -171,11 +170,10 @@ function M.merge(given, suites)
       if ALLOWED[name] and name ~= "set" and options[name] == nil
         and fits(ALLOWED[name], value) then
         options[name] = option_value(suite, name, value)
-        origins[name] = "suite"
       end
     end
   end
-  return options, origins
+  return options
 end
 
 --- The `[CHECK.]KEY=VALUE` texts that a suite sets.
