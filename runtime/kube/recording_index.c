@@ -242,7 +242,7 @@ bool kube_index_parse(const char *data, size_t len, struct kube_index_line *out,
     return false;
   }
   if (strcmp(out->group, "core") == 0) {
-    out->group[0] = '\0';
+    memset(out->group, 0, sizeof out->group);
   }
   if ((out->http != 0) == (out->transport != KUBE_TRANSPORT_OK)) {
     return invalid(err, "a line has either \"http\" or \"transport\"");

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A line of an index that is accepted says one thing: it can be written again
+ * and read back as the same, asks for a path that may be sent, and names a file
+ * inside the recording. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/json_writer.h"
+#include "kube/recording_index.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool ok)
+{
+  if (!ok) {
+    abort();
+  }
+}
+
+static void member(struct aicr_buf *b, const char *name, const char *text)
+{
+  aicr_buf_addf(b, ",\"%s\":", name);
+  aicr_json_write_string(b, text, strlen(text));
+}
+
+static void write_line(struct aicr_buf *b, const struct kube_index_line *l)
+{
+  aicr_buf_adds(b, "{\"verb\":\"");
+  aicr_buf_adds(b, kube_verb_name(l->verb));
+  aicr_buf_addc(b, '"');
+  member(b, "group", l->group[0] == '\0' ? "core" : l->group);
+  member(b, "version", l->version);
+  member(b, "resource", l->resource);
+  member(b, "ns", l->ns);
+  member(b, "name", l->name);
+  member(b, "subresource", l->subresource);
+  member(b, "label", l->label);
+  member(b, "field", l->field);
+  member(b, "contentType", l->content_type);
+  member(b, "file", l->file);
+  if (l->http != 0) {
+    aicr_buf_addf(b, ",\"http\":%d", l->http);
+  } else {
+    member(b, "transport", kube_transport_name(l->transport));
+  }
+  require(aicr_buf_addc(b, '}'));
+}
+
+static void check(const struct kube_index_line *l)
+{
+  require((l->http == 0) == (l->transport != KUBE_TRANSPORT_OK));
+  require(l->http == 0 || (l->http >= 100 && l->http <= 599));
+  require(l->transport < KUBE_TRANSPORT_COUNT);
+  require(l->version[0] != '\0' && l->resource[0] != '\0');
+  require(l->verb != KUBE_GET || l->name[0] != '\0');
+  require(l->verb != KUBE_LIST || l->name[0] == '\0');
+  require(l->file[0] != '/' && strstr(l->file, "//") == NULL);
+  require(strncmp(l->file, "../", 3) != 0 && strcmp(l->file, "..") != 0);
+  require(strstr(l->file, "/../") == NULL);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+  static struct kube_index_line line, again;
+  struct aicr_error err = {.code = AICR_CODE_NONE};
+  struct aicr_buf text;
+  if (!kube_index_parse((const char *)data, size, &line, &err)) {
+    require(err.code == AICR_INVALID_REQUEST);
+    require(strcmp(err.reason, "recording-invalid") == 0);
+    require(err.message[0] != '\0' && !err.verdict);
+    return 0;
+  }
+  check(&line);
+  aicr_buf_init(&text, (size_t)1 << 20);
+  write_line(&text, &line);
+  require(kube_index_parse(text.data, text.len, &again, &err));
+  require(memcmp(&line, &again, sizeof line) == 0);
+  aicr_buf_free(&text);
+  return 0;
+}
