@@ -74,9 +74,11 @@ void aicr_time_format(int64_t ms, char out[AICR_RFC3339_TEXT])
     days--;
   }
   civil_from_days(days, &y, &m, &d);
-  snprintf(out, AICR_RFC3339_TEXT, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ",
-           (int)y, m, d, (int)(rest / 3600000), (int)(rest / 60000 % 60),
-           (int)(rest / 1000 % 60), (int)(rest % 1000));
+  /* The remainders tell the compiler how long the text can get. */
+  snprintf(out, AICR_RFC3339_TEXT, "%04u-%02u-%02uT%02u:%02u:%02u.%03uZ",
+           (unsigned)y % 10000, (unsigned)m % 100, (unsigned)d % 100,
+           (unsigned)(rest / 3600000) % 24, (unsigned)(rest / 60000) % 60,
+           (unsigned)(rest / 1000) % 60, (unsigned)(rest % 1000));
 }
 
 static bool read_digits(struct cursor *c, int count, int *out)
