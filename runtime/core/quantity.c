@@ -37,11 +37,12 @@ static void normalize(struct decimal *d)
   while (lead < d->count && d->digit[lead] == 0)
     lead++;
   d->count -= lead;
-  memmove(d->digit, d->digit + lead, (size_t)d->count);
-  if (d->count == 0) {
-    d->exponent = 0;
-    d->negative = false;
+  if (d->count > 0) {
+    memmove(d->digit, d->digit + lead, (size_t)d->count);
+    return;
   }
+  d->exponent = 0;
+  d->negative = false;
 }
 
 static void multiply_1024(struct decimal *d)
