@@ -159,12 +159,19 @@ static void resolve_number(const char *text, size_t len,
     out->is = AICR_RESOLVED_DOUBLE;
 }
 
+static void resolve_with_underscores(const char *text, size_t len,
+                                     struct aicr_yaml_value *out)
+{
+  char plain[512] = "";
+  size_t plain_len;
+
+  if (len <= sizeof(plain) && drop_underscores(text, len, plain, &plain_len))
+    resolve_number(plain, plain_len, out);
+}
+
 void aicr_yaml_resolve(enum aicr_yaml_schema schema, const char *text,
                        size_t len, struct aicr_yaml_value *out)
 {
-  char plain[512];
-  size_t plain_len;
-
   if (find_word(common_words, sizeof(common_words) / sizeof(common_words[0]),
                 text, len, out))
     return;
@@ -174,11 +181,11 @@ void aicr_yaml_resolve(enum aicr_yaml_schema schema, const char *text,
                 len, out))
     return;
   out->is = AICR_RESOLVED_STRING;
-  if (!is_decimal(text[0]) && !memchr("+-.", text[0], 3))
+  if (!is_decimal(text[0]) && text[0] != '+' && text[0] != '-' &&
+      text[0] != '.')
     return;
-  if (!memchr(text, '_', len))
+  if (memchr(text, '_', len))
+    resolve_with_underscores(text, len, out);
+  else
     resolve_number(text, len, out);
-  else if (len <= sizeof(plain) &&
-           drop_underscores(text, len, plain, &plain_len))
-    resolve_number(plain, plain_len, out);
 }

@@ -5,20 +5,20 @@
 #include "rows.h"
 
 static const struct {
-  enum aicr_code code;
   const char *name;
+  enum aicr_code code;
   bool stays_verdict; /* when a verdict is wrapped in it */
 } codes[] = {
-    {AICR_NOT_FOUND, "NOT_FOUND", true},
-    {AICR_UNAUTHORIZED, "UNAUTHORIZED", false},
-    {AICR_TIMEOUT, "TIMEOUT", false},
-    {AICR_INTERNAL, "INTERNAL", false},
-    {AICR_INVALID_REQUEST, "INVALID_REQUEST", true},
-    {AICR_SERVICE_UNAVAILABLE, "SERVICE_UNAVAILABLE", false},
-    {AICR_CONFLICT, "CONFLICT", true},
-    {AICR_CANCELED, "CANCELED", false},
-    {AICR_RATE_LIMIT_EXCEEDED, "RATE_LIMIT_EXCEEDED", false},
-    {AICR_METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", false},
+    {"NOT_FOUND", AICR_NOT_FOUND, true},
+    {"UNAUTHORIZED", AICR_UNAUTHORIZED, false},
+    {"TIMEOUT", AICR_TIMEOUT, false},
+    {"INTERNAL", AICR_INTERNAL, false},
+    {"INVALID_REQUEST", AICR_INVALID_REQUEST, true},
+    {"SERVICE_UNAVAILABLE", AICR_SERVICE_UNAVAILABLE, false},
+    {"CONFLICT", AICR_CONFLICT, true},
+    {"CANCELED", AICR_CANCELED, false},
+    {"RATE_LIMIT_EXCEEDED", AICR_RATE_LIMIT_EXCEEDED, false},
+    {"METHOD_NOT_ALLOWED", AICR_METHOD_NOT_ALLOWED, false},
 };
 
 static void test_codes(void **state)

@@ -8,10 +8,13 @@
 #include "json_tokens.h"
 #include "torture.h"
 
+static const char every_token[] =
+    "{\"apiVersion\":\"v1\",\"n\":[0,-1,2.5,1e3,9007199254740993],\"t\":true,"
+    "\"f\":false,\"z\":null,\"s\":\"a\\u00e9\\ud83d\\ude00\\n\",\"e\":{}}";
+
 /* Texts that have all kinds of tokens and all ways to end. */
 static const char *const documents[] = {
-    "{\"apiVersion\":\"v1\",\"n\":[0,-1,2.5,1e3,9007199254740993],\"t\":true,"
-    "\"f\":false,\"z\":null,\"s\":\"a\\u00e9\\ud83d\\ude00\\n\",\"e\":{}}",
+    every_token,
     " [ \"é→😀\" , \"\\\\\\\"\" , [ ] , -0.5e-2 ] ",
     "\"\\u0000\\u001f\\/\"",
     "-12.5E+10",
@@ -51,7 +54,7 @@ static void test_chunks_make_no_difference(void **state)
 {
   const char *text = *state;
   size_t len = strlen(text);
-  size_t each[256];
+  size_t each[256] = {0};
 
   for (int p = AICR_JSON_STRICT; p <= AICR_JSON_GO; p++) {
     enum aicr_json_profile profile = (enum aicr_json_profile)p;

@@ -185,11 +185,11 @@ static void test_longest_item(void **state)
   assert_non_null(text);
   for (size_t extra = 0; extra < 2; extra++) {
     size_t blanks = AICR_LIST_ITEM_MAX - 2 + extra;
-    size_t len = strlen(head) + blanks + strlen(tail);
+    size_t len = sizeof(head) - 1 + blanks + sizeof(tail) - 1;
 
     memset(text, ' ', size);
-    memcpy(text, head, strlen(head));
-    memcpy(text + strlen(head) + blanks, tail, strlen(tail));
+    memcpy(text, head, sizeof(head) - 1);
+    memcpy(text + sizeof(head) - 1 + blanks, tail, sizeof(tail) - 1);
     for (size_t cut = 0; cut < 2; cut++) {
       enum aicr_json_list_result result;
       struct aicr_json_list l;

@@ -346,26 +346,26 @@ static void nest(struct aicr_buf *b, size_t depth, bool mixed)
 }
 
 static const struct {
-  unsigned limit;
   size_t depth;
+  unsigned limit;
   bool ok;
 } depths[] = {
-    {AICR_JSON_DEPTH_ANNOTATION, 63, true},
-    {AICR_JSON_DEPTH_ANNOTATION, 64, true},
-    {AICR_JSON_DEPTH_ANNOTATION, 65, false},
-    {AICR_JSON_DEPTH, 255, true},
-    {AICR_JSON_DEPTH, 256, true},
-    {AICR_JSON_DEPTH, 257, false},
-    {AICR_JSON_DEPTH, 300, false},
-    {AICR_JSON_DEPTH, 10000, false},
-    {AICR_JSON_DEPTH_ANNOTATION, 10000, false},
+    {63, AICR_JSON_DEPTH_ANNOTATION, true},
+    {64, AICR_JSON_DEPTH_ANNOTATION, true},
+    {65, AICR_JSON_DEPTH_ANNOTATION, false},
+    {255, AICR_JSON_DEPTH, true},
+    {256, AICR_JSON_DEPTH, true},
+    {257, AICR_JSON_DEPTH, false},
+    {300, AICR_JSON_DEPTH, false},
+    {10000, AICR_JSON_DEPTH, false},
+    {10000, AICR_JSON_DEPTH_ANNOTATION, false},
     /* a higher limit than there is room for */
-    {10000, 256, true},
-    {10000, 257, false},
+    {256, 10000, true},
+    {257, 10000, false},
     {1, 1, true},
-    {1, 2, false},
+    {2, 1, false},
     {0, 0, true},
-    {0, 1, false},
+    {1, 0, false},
 };
 
 static void test_depths(void **state)

@@ -153,12 +153,11 @@ static void test_digits_far_behind_decide(void **state)
   static const char half[] =
       "1.00000000000000011102230246251565404236316680908203125";
   static char text[20000];
-  size_t len = strlen(half);
   double got = 0;
 
   (void)state;
   memset(text, '0', sizeof(text));
-  memcpy(text, half, len);
+  memcpy(text, half, sizeof(half) - 1);
   assert_true(aicr_parse_double(text, sizeof(text), &got));
   assert_true(got == 1.0);
   text[sizeof(text) - 1] = '1';
@@ -178,16 +177,16 @@ static void test_long_digits(void **state)
   assert_true(got == 1e308);
   assert_false(aicr_parse_double(text, 310, &got));
   assert_false(aicr_parse_double(text, sizeof(text), &got));
-  /* 1 and 4993 zeros, then e-4990. */
-  memcpy(text + sizeof(text) - 6, "e-4990", 6);
-  assert_true(aicr_parse_double(text, sizeof(text), &got));
-  assert_true(got == 1000.0);
-  /* 4992 zeros behind the point, 1, then e4993. */
+  /* 1 and 4992 zeros, then e-4990. */
+  snprintf(text + sizeof(text) - 7, 7, "e-4990");
+  assert_true(aicr_parse_double(text, sizeof(text) - 1, &got));
+  assert_true(got == 100.0);
+  /* 4991 zeros behind the point, 1, then e4993. */
   memset(text, '0', sizeof(text));
   text[1] = '.';
-  memcpy(text + sizeof(text) - 6, "1e4993", 6);
-  assert_true(aicr_parse_double(text, sizeof(text), &got));
-  assert_true(got == 1.0);
+  snprintf(text + sizeof(text) - 7, 7, "1e4993");
+  assert_true(aicr_parse_double(text, sizeof(text) - 1, &got));
+  assert_true(got == 10.0);
 }
 
 static const struct {

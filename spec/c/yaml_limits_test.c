@@ -84,6 +84,23 @@ static void test_depth_through_aliases(void **state)
   }
 }
 
+/* Mappings that merge one another count as levels, too. */
+static void test_depth_through_merges(void **state)
+{
+  (void)state;
+  for (int count = 99; count <= 101; count++) {
+    struct aicr_buf text;
+
+    aicr_buf_init(&text, SIZE_MAX);
+    aicr_buf_adds(&text, "- &a1 {k: 1}\n");
+    for (int i = 2; i < count; i++)
+      aicr_buf_addf(&text, "- &a%d {<<: *a%d}\n", i, i - 1);
+    expect_yaml(&text,
+                count > 100 ? "!too-deep line 1: " : "[{\"k\":1},{\"k\":1},");
+    aicr_buf_free(&text);
+  }
+}
+
 /* K40: nine levels of nine, as sequences, mappings and merges. */
 static void test_alias_bombs(void **state)
 {
@@ -265,6 +282,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_depth),
       cmocka_unit_test(test_depth_through_aliases),
+      cmocka_unit_test(test_depth_through_merges),
       cmocka_unit_test(test_alias_bombs),
       cmocka_unit_test(test_alias_budget),
       cmocka_unit_test(test_many_anchors),
