@@ -7,8 +7,9 @@ local M = {}
 
 --- Runs it with those arguments.
 ---@param args string[]
----@param how? table env: variables to set; stdout: a redirection instead of ">FILE", such as
---- ">&-"; terminal: columns of a terminal that stdout then is (line ends become \r\n)
+---@param how? table env: variables to set; before: words before the command; stdout: what stands
+--- in the place of ">FILE", such as ">&-" or "| true" (code is then that of the pipe); terminal:
+--- columns of a terminal that stdout then is (line ends become \r\n)
 ---@return table {code=, stdout=, stderr=}
 function M.run(args, how)
   how = how or {}
@@ -17,15 +18,18 @@ function M.run(args, how)
   for i, arg in ipairs(args) do
     words[i + 1] = files.quote(arg)
   end
-  local command = table.concat(words, " ")
+  local command = (how.before and how.before .. " " or "") .. table.concat(words, " ")
+  local variables = ""
   for name, value in pairs(how.env or {}) do
-    command = ("%s=%s %s"):format(name, files.quote(value), command)
+    variables = ("%s %s=%s"):format(variables, name, files.quote(value))
   end
+  -- The sanitizer's runtime is for the interpreter; the program has its own.
+  local env = "env -u LD_PRELOAD" .. variables
   if how.terminal then
     command = ("stty cols %d && %s 2>%s/err"):format(how.terminal, command, folder)
-    command = ("script -qec %s /dev/null >%s/out"):format(files.quote(command), folder)
+    command = ("%s script -qec %s /dev/null >%s/out"):format(env, files.quote(command), folder)
   else
-    command = ("%s %s 2>%s/err"):format(command, how.stdout or (">%s/out"):format(folder), folder)
+    command = ("%s %s 2>%s/err %s"):format(env, command, folder, how.stdout or (">%s/out"):format(folder))
   end
   local _, ending, code = os.execute(command .. " </dev/null")
   local result = {

@@ -1,0 +1,112 @@
+-- SPDX-License-Identifier: Apache-2.0
+require "aicr_native"
+local binary = require "spec.support.binary"
+local files = require "spec.support.files"
+local json = require "aicr.json"
+
+local OK <const> = "spec/fixtures/recordings/lyra-ok"
+local BODY <const> = {
+  passes = 'return "as it should be"',
+  fails = 'ctx:fail { code = "CONFLICT", reason = "not-so", message = "it is not so" }',
+  errs = 'error("a defect of the check")',
+  skips = 'ctx:skip { reason = "not-applicable", message = "does not apply" }',
+  sleeps = 'ctx:sleep("60s") return "slept"',
+}
+
+--- Writes a check for each name and runs them in this order.
+local function run(names, args, how)
+  local folder = files.folder()
+  local words = { "--recording", OK, "-o", folder .. "/report.json" }
+  for i, name in ipairs(names) do
+    local path = ("%s/%s.lua"):format(folder, name)
+    files.write(path, ('return {\n  name = "%s", phase = "deployment", summary = "It is so",\n'
+      .. "  run = function(ctx)\n    %s\n  end,\n}\n"):format(name, BODY[name]))
+    words[i + 4] = path
+  end
+  for _, word in ipairs(args or {}) do
+    words[#words + 1] = word
+  end
+  local result = binary.run(words, how)
+  local report = folder .. "/report.json"
+  result.report = files.exists(report) and json.decode(files.read(report)) or nil
+  files.remove(folder)
+  return result
+end
+
+describe("the exit code", function()
+  local rows = {
+    { { "passes" }, {}, 0 },
+    { { "skips" }, {}, 0 },
+    { { "passes", "skips" }, {}, 0 },
+    { { "passes", "skips" }, { "--strict" }, 1 },
+    { { "passes", "fails" }, {}, 1 },
+    { { "errs" }, {}, 3 },
+    { { "errs", "passes" }, {}, 3 },
+    { { "errs", "skips" }, { "--strict" }, 1 },
+    { { "errs", "fails", "passes" }, {}, 1 },
+    { { "fails", "errs" }, { "-x" }, 1 },
+    { { "passes" }, { "--tags", "no-such-tag" }, 4 },
+    { { "passes" }, { "--phase", "performance" }, 4 },
+    { { "passes" }, { "--skip", "passes" }, 0 },
+    { { "passes" }, { "--set", "passes.nothing=1" }, 2 },
+    { { "passes" }, { "no-such-check" }, 2 },
+    { { "passes" }, { "--recipe", "/no/such/file" }, 2 },
+    { { "passes" }, { "-o", "report.unknown" }, 2 },
+    { { "passes" }, { "-o", "json:/no/such/folder/report" }, 3 },
+    { { "fails" }, { "-o", "json:/no/such/folder/report" }, 1 },
+  }
+  for _, row in ipairs(rows) do
+    local names, args, code = table.unpack(row)
+    it(("is %d for %s %s"):format(code, table.concat(names, ", "),
+      table.concat(args, " ")), function()
+      local result = run(names, args)
+      assert.equal(code, result.code, result.stderr .. result.stdout)
+      if code == 2 then
+        assert.equal("", result.stdout)
+        assert.is_nil(result.report)
+        assert.match("^aicr%-run: ", result.stderr)
+      else
+        assert.is_table(result.report)
+      end
+    end)
+  end
+
+  it("is in the report", function()
+    assert.equal(3, run({ "errs" }).report.run.exit_code)
+  end)
+
+  it("is 70 when the engine itself breaks", function()
+    local folder = files.folder()
+    files.write(folder .. "/lua/aicr/engine/main.lua", 'error("broken")\n')
+    local result = binary.run { "--source", folder, "--list" }
+    files.remove(folder)
+    assert.equal(70, result.code)
+    assert.equal("", result.stdout)
+    assert.match("broken", result.stderr)
+  end)
+end)
+
+describe("a signal", function()
+  for signal, code in pairs { INT = 130, TERM = 143 } do
+    it(("SIG%s ends with %d and a report"):format(signal, code), function()
+      local result = run({ "sleeps", "passes" }, {}, { before = "timeout --preserve-status -s " .. signal .. " 2" })
+      assert.equal(code, result.code, result.stderr)
+      assert.is_true(result.report.run.interrupted)
+      local seen = {}
+      for _, check in ipairs(result.report.checks) do
+        seen[check.name] = check
+      end
+      assert.equal("error", seen.sleeps.outcome)
+      assert.equal("CANCELED", seen.sleeps.code)
+    end)
+  end
+end)
+
+describe("a reader of stdout that went away", function()
+  it("ends the output, not the run", function()
+    local result = run({ "passes", "fails" }, {}, { stdout = "| true" })
+    assert.equal("", result.stderr)
+    assert.equal(2, #result.report.checks)
+    assert.equal(1, result.report.run.exit_code)
+  end)
+end)
