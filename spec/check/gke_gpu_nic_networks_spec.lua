@@ -14,6 +14,31 @@ describe(NAME, function()
   cases.faults(NAME, it)
 end)
 
+describe(NAME .. " tells the operator what gke-tcpxo.md 4.4 asks for", function()
+  local PROVISIONING <const> = {
+    "gke-nccl-tcpxo", "of 8", "One Network per GPU NIC is required", "GKENetworkParamSet", '"gpu-nic"',
+    "in its own name", "come with the cluster's provisioning", "--enable-multi-networking cannot",
+    "kubectl get network.networking.gke.io", "https://",
+  }
+  local rows = {
+    ["missing-network"] = PROVISIONING,
+    ["api-not-served"] = PROVISIONING,
+    ["not-ready"] = {
+      "gke-nccl-tcpxo", "the networks exist", "only 7 of 8 are Ready", "binding", "lyra-gpu-nic-k4",
+      "Both objects must exist and be Ready", "provisioned with the cluster",
+      "kubectl describe network.networking.gke.io", "kubectl get gkenetworkparamset",
+    },
+  }
+  for fault, wanted in pairs(rows) do
+    it("of " .. fault, function()
+      local told = cases.told(fault)
+      for _, words in ipairs(wanted) do
+        assert.truthy(told:find(words, 1, true), ("%q not in %s"):format(words, told))
+      end
+    end)
+  end
+end)
+
 describe("the shipped recordings", function()
   it("lyra-ok: two passing checks", function()
     local result = cases.golden("lyra-ok", RECORDINGS .. "lyra-ok")

@@ -11,6 +11,16 @@ describe(NAME, function()
   cases.vectors(NAME, it)
   cases.faults(NAME, it)
 
+  it("tells the operator what gke-tcpxo.md 4.4 asks for", function()
+    local told = cases.told "gvnic-in-a-gpu-slot" .. cases.told "no-gpu-nodes"
+    for _, words in ipairs { "gke-nccl-tcpxo", "node lyra-gpu-b: unexpected interfaces gve0",
+      "node lyra-gpu-b: 7 of 8", "missing eth1", "its 8 GPU NIC slots to eth1..eth8",
+      "Create the node pool again without a gVNIC additional network", "networking.gke.io/nic-info",
+      "node pool exists, is not scaled to zero" } do
+      assert.truthy(told:find(words, 1, true), ("%q not in %s"):format(words, told))
+    end
+  end)
+
   it("with --strict fails where only a part could be verified", function()
     local parts = recording.read()
     for _, node in ipairs(parts.lists[recording.NODES].items) do

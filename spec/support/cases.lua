@@ -98,7 +98,7 @@ end
 -- What differs from run to run, or from machine to machine, in the output for people.
 local function normalised(text, folder)
   text = text:gsub(folder:gsub("%p", "%%%0"), "RECORDING")
-  text = text:gsub("%d+%.%d+s", "0.0s"):gsub("run %d%d%d%d%d%d%d%dt%x+%-%x+", "run ID")
+  text = text:gsub("%d+%.%d+s", "0.0s"):gsub("(%.lua):%d+", "%1:LINE")
   return text
 end
 
@@ -171,6 +171,22 @@ function M.faults(name, it)
       end)
     end
   end
+end
+
+--- What an operator is told of a fault: message, why and fix in one text.
+---@param name string of the fault
+---@return string
+function M.told(name)
+  local text
+  for _, fault in ipairs(faults) do
+    if fault.name == name then
+      in_folder(function(folder)
+        local check = binary.check(binary.report(prepare(fault, folder)), fault.check)
+        text = table.concat({ check.message, check.why or "", check.fix }, "\n")
+      end)
+    end
+  end
+  return assert(text, "no fault " .. name)
 end
 
 --- What a person sees of a shipped recording.
