@@ -318,11 +318,19 @@ static enum aicr_json_token begin_value(struct aicr_json_reader *r, char c)
 
 static void skip_space(struct aicr_json_reader *r)
 {
+  static const char blanks[8] = {' ', ' ', ' ', ' ', ' ', ' ', ' ', ' '};
   const char *p = r->chunk + r->chunk_pos;
   const char *end = r->chunk + r->chunk_len;
 
-  while (p < end && (*p == ' ' || *p == '\n' || *p == '\t' || *p == '\r'))
-    p++;
+  for (; p < end; p++) {
+    if (*p == '\n') {
+      /* The indentation that follows. */
+      while (end - p > 8 && memcmp(p + 1, blanks, sizeof(blanks)) == 0)
+        p += 8;
+    } else if (*p != ' ' && *p != '\t' && *p != '\r') {
+      break;
+    }
+  }
   r->chunk_pos = (size_t)(p - r->chunk);
 }
 

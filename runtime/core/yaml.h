@@ -6,13 +6,15 @@
 
 /* YAML becomes JSON text, which the one JSON reader then turns into values.
  * libyaml gives the structure, one of two schemas gives plain scalars their
- * type. */
+ * type. Aliases are written out and merge keys (<<) applied: a mapping's own
+ * keys win, then the first mapping that is merged. */
 
 enum aicr_yaml_schema {
   /* AICR recipes (Go yaml.v3 into typed fields): only true/True/TRUE and
    * false/False/FALSE are booleans; null/Null/NULL/~/empty are null; decimal,
-   * 0o and 0x integers and decimal floats are numbers (.inf, .nan: strings).
-   * A repeated key in a mapping is an error. */
+   * 0o and 0x integers and decimal floats are numbers (.inf, .nan: strings),
+   * also 010 (8) and 1_000. Keys are the text that is written. A repeated key
+   * in a mapping is an error. */
   AICR_YAML_RECIPE,
   /* kubernetes-client.md 5.3 (sigs.k8s.io/yaml): YAML 1.1 booleans yes/on/y
    * and so on, 010 is 8, 1_000 is 1000, dates stay strings. A repeated key:
