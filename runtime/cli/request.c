@@ -158,6 +158,15 @@ static void write_flag(struct aicr_buf *out, const char *name, bool value)
   aicr_buf_adds(out, value ? "true," : "false,");
 }
 
+static void write_columns(struct aicr_buf *out, const char *name, int columns)
+{
+  if (columns <= 0)
+    return;
+  write_key(out, name);
+  aicr_json_write_integer(out, columns);
+  aicr_buf_addc(out, ',');
+}
+
 static void write_terminal(struct aicr_buf *out,
                            const struct aicr_terminal *terminal)
 {
@@ -166,10 +175,8 @@ static void write_terminal(struct aicr_buf *out,
   write_flag(out, "stdout_tty", terminal->stdout_tty);
   write_flag(out, "color", terminal->color);
   write_flag(out, "utf8", terminal->utf8);
-  if (terminal->width > 0) {
-    write_key(out, "width");
-    aicr_json_write_integer(out, terminal->width);
-  }
+  write_columns(out, "width", terminal->width);
+  write_columns(out, "live", terminal->live);
   close_container(out, '}');
   aicr_buf_addc(out, ',');
 }

@@ -40,23 +40,31 @@ static bool forces(const char *name)
   return value && strcmp(value, "0") != 0;
 }
 
-static bool wants_color(bool stdout_tty, const char *when)
+static bool is_dumb(void)
 {
   const char *term = getenv("TERM");
 
+  return term && strcmp(term, "dumb") == 0;
+}
+
+static bool wants_color(bool stdout_tty, const char *when)
+{
   if (when && strcmp(when, "auto") != 0)
     return strcmp(when, "always") == 0;
   if (is_set("NO_COLOR"))
     return false;
   if (forces("FORCE_COLOR") || forces("CLICOLOR_FORCE"))
     return true;
-  return stdout_tty && !(term && strcmp(term, "dumb") == 0);
+  return stdout_tty && !is_dumb();
 }
 
 void aicr_terminal_read(struct aicr_terminal *terminal, const char *when)
 {
   terminal->stdout_tty = isatty(STDOUT_FILENO) == 1;
   terminal->width = terminal->stdout_tty ? width_of(STDOUT_FILENO) : 0;
+  terminal->live = 0;
+  if (isatty(STDERR_FILENO) == 1 && !is_dumb() && !is_set("CI"))
+    terminal->live = width_of(STDERR_FILENO);
   terminal->utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
   terminal->color = wants_color(terminal->stdout_tty, when);
 }

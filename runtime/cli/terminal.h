@@ -10,10 +10,11 @@ struct aicr_terminal {
   bool color;
   bool utf8; /* the locale's character set; false: ASCII only */
   int width; /* columns, 0: unlimited, because stdout is no terminal */
+  int live;  /* columns of stderr, 0: nothing may be redrawn there */
 };
 
-/* Looks at stdout and the environment. `when` is the value of --color, NULL
- * for auto. setlocale(LC_CTYPE, "") was called. */
+/* Looks at stdout, stderr and the environment. `when` is the value of --color,
+ * NULL for auto. setlocale(LC_CTYPE, "") was called. */
 void aicr_terminal_read(struct aicr_terminal *terminal, const char *when);
 
 #endif

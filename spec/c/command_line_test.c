@@ -123,8 +123,8 @@ static void check_request(const struct aicr_command_line *line,
 {
   static const char terminal_text[] =
       ",\"terminal\":{\"stdout_tty\":true,\"color\":false,\"utf8\":true,"
-      "\"width\":80},\"path\":[\"/a\",\"b\"]}";
-  struct aicr_terminal terminal = {true, false, true, 80};
+      "\"width\":80,\"live\":72},\"path\":[\"/a\",\"b\"]}";
+  struct aicr_terminal terminal = {true, false, true, 80, 72};
   struct aicr_buf request;
   char wanted[4096];
 
