@@ -280,6 +280,19 @@ describe("the human report", function()
     assert.truthy(out:find("    note  afterwards: x\n", 1, true))
   end)
 
+  it("cuts the line of a check whose message stands below in full, and no other", function()
+    local long = ("word "):rep(30)
+    local out = render {
+      res("a", "fail", { code = "CONFLICT", reason = "bad", message = long, result = long }),
+      res("b", "error", { code = "INTERNAL", reason = "bad", message = ("x"):rep(90), result = ("x"):rep(90) }),
+      res("c", "skip", { reason = "platform", message = long, result = long }),
+    }
+    assert.truthy(out:find("✗ a                           0.4s   " .. ("word "):rep(11) .. "word…\n", 1, true), out)
+    assert.truthy(out:find("! b                           0.4s   bad: " .. ("x"):rep(54) .. "…\n", 1, true), out)
+    assert.truthy(out:find("skipped: platform, " .. ("word "):rep(29), 1, true))
+    assert.truthy(out:find("\n    " .. ("word "):rep(29), 1, true))
+  end)
+
   it("says where a built-in check comes from", function()
     local out = render { res("a", "fail",
       { code = "CONFLICT", reason = "bad", message = "m", origin = "built-in", line = 3 }) }
@@ -350,6 +363,12 @@ describe("a comparison", function()
 
   it("shows one line where nothing differs", function()
     assert.equal("      1…2  equal", draw(rows_of("a/a b/b")))
+  end)
+
+  it("aligns in ASCII, where an arrow is wider", function()
+    local rows = { { k = "1", l = "eth1 → network-of-nic-one", r = "eth1 → n2" } }
+    assert.equal("          recipe                      deployed\n   != 1   eth1 -> network-of-nic-one  eth1 -> n2",
+      draw(rows, { utf8 = false }))
   end)
 
   it("shows an empty string", function()

@@ -29,6 +29,7 @@ local FIX <const> = {
   budget = "look for a loop in the check that does not end",
   script = "correct the check at the place named",
   interrupted = "run again",
+  canceled = "run again",
   ["invalid-constraint"] = 'correct the constraint in the recipe: OP NUMBER, such as ">= 250"',
 }
 

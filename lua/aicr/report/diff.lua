@@ -7,8 +7,8 @@ local M = {}
 local INDENT <const> = 6
 local COLUMN <const> = 20
 
-local function cell(value)
-  return text.printable(text.value(value))
+local function cell(value, style)
+  return style.plain(text.printable(text.value(value)))
 end
 
 local differs = text.differs
@@ -35,13 +35,13 @@ local function shown_rows(rows)
   return shown
 end
 
-local function widths(rows, shown, diff)
-  local key, left, right = 0, text.width(cell(diff.left)), text.width(cell(diff.right))
+local function widths(rows, shown, diff, style)
+  local key, left, right = 0, text.width(cell(diff.left, style)), text.width(cell(diff.right, style))
   for i, row in ipairs(rows) do
     if shown[i] then
-      key = math.max(key, text.width(cell(row.k)))
-      left = math.max(left, text.width(cell(row.l)))
-      right = math.max(right, text.width(cell(row.r)))
+      key = math.max(key, text.width(cell(row.k, style)))
+      left = math.max(left, text.width(cell(row.l, style)))
+      right = math.max(right, text.width(cell(row.r, style)))
     end
   end
   return key + 3, math.max(left + 2, COLUMN), right
@@ -56,17 +56,17 @@ local function mark(row, style)
 end
 
 local function side_by_side(row, columns, style)
-  return mark(row, style) .. text.pad(cell(row.k), columns.key)
-    .. text.pad(cell(row.l), columns.left) .. cell(row.r)
+  return mark(row, style) .. text.pad(cell(row.k, style), columns.key)
+    .. text.pad(cell(row.l, style), columns.left) .. cell(row.r, style)
 end
 
 --- A row whose two sides stand under each other, for narrow terminals.
 local function stacked(row, columns, style, diff, out)
-  local names = { cell(diff.left), cell(diff.right) }
+  local names = { cell(diff.left, style), cell(diff.right, style) }
   local name_width = math.max(text.width(names[1]), text.width(names[2])) + 2
   local start = INDENT + columns.key + name_width
-  for side, value in ipairs { cell(row.l), cell(row.r) } do
-    local head = side == 1 and mark(row, style) .. text.pad(cell(row.k), columns.key)
+  for side, value in ipairs { cell(row.l, style), cell(row.r, style) } do
+    local head = side == 1 and mark(row, style) .. text.pad(cell(row.k, style), columns.key)
       or (" "):rep(INDENT + columns.key)
     for i, line in ipairs(text.wrap(value, style.width - start)) do
       out[#out + 1] = (i == 1 and head .. text.pad(names[side], name_width) or (" "):rep(start))
@@ -76,7 +76,7 @@ local function stacked(row, columns, style, diff, out)
 end
 
 local function equal_run(rows, first, last, style, out)
-  local name = cell(rows[first].k) .. style.glyphs.range .. cell(rows[last].k)
+  local name = cell(rows[first].k, style) .. style.glyphs.range .. cell(rows[last].k, style)
   out[#out + 1] = (" "):rep(INDENT) .. name .. "  equal"
 end
 
@@ -104,7 +104,7 @@ end
 function M.lines(diff, style)
   local rows, out = diff.rows, {}
   local shown = shown_rows(rows)
-  local key, left, right = widths(rows, shown, diff)
+  local key, left, right = widths(rows, shown, diff, style)
   local columns = { key = key, left = left }
   if not next(shown) then
     equal_run(rows, 1, #rows, style, out)
@@ -114,7 +114,7 @@ function M.lines(diff, style)
     draw_rows(rows, shown, out, style, function(row) stacked(row, columns, style, diff, out) end)
     return out
   end
-  out[1] = (" "):rep(INDENT + key) .. text.pad(cell(diff.left), left) .. cell(diff.right)
+  out[1] = (" "):rep(INDENT + key) .. text.pad(cell(diff.left, style), left) .. cell(diff.right, style)
   draw_rows(rows, shown, out, style, function(row)
     out[#out + 1] = side_by_side(row, columns, style)
   end)

@@ -12,6 +12,7 @@ local NAME_WIDTH <const> = 26
 local DURATION_WIDTH <const> = 6
 local PLACE_COLUMN <const> = 65
 local EVIDENCE <const> = 20
+local PHRASE <const> = 60
 local PHRASE_ROOM <const> = 20
 
 local WORD <const> = { fail = "failed", error = "error" }
@@ -108,6 +109,11 @@ local function header(page, run)
   page:hang("", 0, line)
 end
 
+--- True for a result whose message stands in full in a block of its own.
+local function wants_detail(result)
+  return result.shown == "fail" or result.shown == "error"
+end
+
 local function phrase(result)
   if result.shown == "waived" then
     return ("waived until %s: %s (failed: %s)"):format(result.waived.expires, result.waived.reason,
@@ -128,6 +134,9 @@ local function check_line(page, result, name_width)
   local head = name .. (" "):rep(math.max(gap, 1)) .. took .. "   "
   local indent = 2 + style.glyph_width + 1
   local first = style.plain(table.concat(text.printable_lines(phrase(result)), " "))
+  if wants_detail(result) then
+    first = text.shortened(first, PHRASE, style.glyphs.more)
+  end
   local used = indent + text.width(head)
   if style.width and style.width - used < PHRASE_ROOM then
     page:add("  " .. style.paint(shown, glyph) .. " " .. head)
@@ -192,9 +201,7 @@ local function findings(page, result)
   local compared = text.diff_of(result.details)
   local lines = {}
   if compared then
-    for _, line in ipairs(diff.lines(compared, page.style)) do
-      lines[#lines + 1] = page.style.plain(line)
-    end
+    lines = diff.lines(compared, page.style)
   end
   if #lines > 0 then
     page:blank()
@@ -264,10 +271,6 @@ local function passing_detail(page, result)
   for _, note in ipairs(result.notes) do
     page:paragraph(8, "note: " .. note, "dim")
   end
-end
-
-local function wants_detail(result)
-  return result.shown == "fail" or result.shown == "error"
 end
 
 local TOTALS <const> = {

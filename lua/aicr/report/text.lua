@@ -124,6 +124,20 @@ function M.wrap(s, width)
   return lines
 end
 
+--- `s` in at most `width` columns, cut behind a word unless that would lose half of it.
+--- @param mark string what stands for the rest
+function M.shortened(s, width, mark)
+  if M.width(s) <= width then
+    return s
+  end
+  local head, rest = cut(s, width - M.width(mark))
+  local words = rest:find("^%s") and head or head:match("^(.*%S)%s+%S*$")
+  if words and M.width(words) >= width // 2 then
+    head = words
+  end
+  return head .. mark
+end
+
 local function keys_of(t)
   local keys = {}
   for k in pairs(t) do
