@@ -26,7 +26,8 @@ end
 function M.run(chunk, context)
   local check = chunk()
   local ctx = require "aicr.ctx".new((json.decode(context)), check.params, deferred)
-  return check.run(ctx)
+  local result = check.run(ctx) -- no tail call: traces name it
+  return result
 end
 
 --- Runs what was deferred, last in first out; all of it, whatever fails.

@@ -6,6 +6,8 @@
 
 #include "host/host.h"
 
+#define NEEDS_MAX 256
+
 /* aicr.native.task: what lua/aicr/ctx.lua stands on. */
 
 static struct aicr_task *task_of(lua_State *L)
@@ -183,6 +185,32 @@ static int task_recording(lua_State *L)
   return 1;
 }
 
+/* task.check_needs(lines): raises a text that says what is wrong with the
+ * first bad line.                                              [-0, +0, v] */
+static int task_check_needs(lua_State *L)
+{
+  const char *lines[NEEDS_MAX];
+  struct kube_permissions *p;
+  struct aicr_error err;
+  lua_Unsigned n = lua_rawlen(L, 1);
+
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 1);
+  luaL_argcheck(L, n <= NEEDS_MAX, 1, "too many lines");
+  luaL_checkstack(L, NEEDS_MAX, "needs");
+  for (lua_Unsigned i = 0; i < n; i++) {
+    lua_rawgeti(L, 1, (lua_Integer)i + 1);
+    lines[i] = luaL_checkstring(L, -1);
+  }
+  p = kube_permissions_parse(lines, (size_t)n, &err);
+  if (!p) {
+    lua_pushstring(L, err.message);
+    return lua_error(L);
+  }
+  kube_permissions_free(p);
+  return 0;
+}
+
 static int after_sleep(lua_State *L, int status, lua_KContext ctx)
 {
   struct aicr_task *t = (struct aicr_task *)ctx;
@@ -206,12 +234,19 @@ static int task_sleep(lua_State *L)
 }
 
 static const luaL_Reg functions[] = {
-    {"record", task_record},       {"ending", task_ending},
-    {"extra", task_extra},         {"set", task_set},
-    {"progress", task_progress},   {"defer", task_defer},
-    {"stopping", task_stopping},   {"now", task_now},
-    {"monotonic", task_monotonic}, {"sleep", task_sleep},
-    {"recording", task_recording}, {NULL, NULL},
+    {"record", task_record},
+    {"ending", task_ending},
+    {"extra", task_extra},
+    {"set", task_set},
+    {"progress", task_progress},
+    {"defer", task_defer},
+    {"stopping", task_stopping},
+    {"now", task_now},
+    {"monotonic", task_monotonic},
+    {"sleep", task_sleep},
+    {"check_needs", task_check_needs},
+    {"recording", task_recording},
+    {NULL, NULL},
 };
 
 int luaopen_aicr_native_task(lua_State *L)

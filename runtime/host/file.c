@@ -221,8 +221,12 @@ bool aicr_file_write(const char *target, const char *data, size_t len,
 {
   struct stat st;
 
-  if (!strcmp(target, "-"))
-    return write_fd(STDOUT_FILENO, data, len, message);
+  if (!strcmp(target, "-")) {
+    bool ok = write_fd(STDOUT_FILENO, data, len, message);
+
+    /* A reader that left ends the output, not the run. */
+    return ok || errno == EPIPE;
+  }
   if (!strcmp(target, "stderr"))
     return write_fd(STDERR_FILENO, data, len, message);
   if (stat(target, &st) == 0 && !S_ISREG(st.st_mode))

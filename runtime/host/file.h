@@ -22,7 +22,8 @@ bool aicr_folder_list(const char *path,
                       bool (*found)(void *ud, const char *name, char type),
                       void *ud, const char **message);
 
-/* Writes the whole text. "-" is stdout, "stderr" is stderr; a path is written
+/* Writes the whole text. "-" is stdout (a closed pipe there is no failure),
+ * "stderr" is stderr; a path is written
  * to a temporary file beside it and renamed, or directly when it exists and is
  * no regular file. */
 bool aicr_file_write(const char *target, const char *data, size_t len,

@@ -46,6 +46,10 @@ function task.monotonic() end
 ---@return boolean
 function task.recording() end
 
+--- Raises a text that says what is wrong with the first bad line of `needs`.
+---@param lines string[]
+function task.check_needs(lines) end
+
 ---@param ms integer yields
 function task.sleep(ms) end
 

@@ -4,6 +4,7 @@
 local text = require "aicr.native.text"
 local time = require "aicr.time"
 local json = require "aicr.json"
+local native = require "aicr.native.task"
 
 local M = {}
 
@@ -133,6 +134,7 @@ end
 function read.needs(v, path)
   local out = json.array {}
   needs_into(out, v, path, 0)
+  native.check_needs(out)
   return out
 end
 
