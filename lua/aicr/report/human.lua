@@ -126,6 +126,19 @@ local function phrase(result)
   return result.result or ""
 end
 
+--- The phrase of a check's line. A long one is cut where the whole message stands below; a fail
+--- then begins with its reason, as an error always does.
+local function line_text(page, result)
+  local style = page.style
+  local line = style.plain(table.concat(text.printable_lines(phrase(result)), " "))
+  if not wants_detail(result) or text.width(line) <= PHRASE then
+    return line
+  elseif result.outcome == "fail" then
+    line = ("%s: %s"):format(page:show(result.reason), line)
+  end
+  return text.shortened(line, PHRASE, style.glyphs.more)
+end
+
 local function check_line(page, result, name_width)
   local style, shown = page.style, result.shown
   local glyph = text.pad(style.glyphs[shown], style.glyph_width)
@@ -133,10 +146,7 @@ local function check_line(page, result, name_width)
   local gap = name_width + DURATION_WIDTH - text.width(name) - text.width(took)
   local head = name .. (" "):rep(math.max(gap, 1)) .. took .. "   "
   local indent = 2 + style.glyph_width + 1
-  local first = style.plain(table.concat(text.printable_lines(phrase(result)), " "))
-  if wants_detail(result) then
-    first = text.shortened(first, PHRASE, style.glyphs.more)
-  end
+  local first = line_text(page, result)
   local used = indent + text.width(head)
   if style.width and style.width - used < PHRASE_ROOM then
     page:add("  " .. style.paint(shown, glyph) .. " " .. head)
