@@ -197,6 +197,14 @@ describe("the outcome of a check", function()
       of(returned "x", { dropped = { evidence = 3, log = 0 } }).notes)
   end)
 
+  it("takes text and codes as they should be, whatever a check puts there", function()
+    local odd = { kind = "fail", code = "BAD", reason = "r", message = { "a", "b" }, why = 5, fix = { k = true } }
+    local out = of({ how = "ended" }, { endings = { odd } })
+    assert.same({ "CONFLICT", "a, b", "5", "k=true" }, { out.code, out.message, out.why, out.fix })
+    assert.equal("INTERNAL", of(raised { code = 7, reason = "r", message = false }).code)
+    assert.is_nil(of { how = "script", message = "x", at = { file = "c.lua", line = 0 } }.line)
+  end)
+
   describe("with coverage", function()
     local PART <const> = { coverage = { verified = 1, total = 2 } }
 

@@ -7,17 +7,37 @@ local M = {}
 
 local opt, list = text.opt, text.list
 
+local CODES <const> = {
+  NOT_FOUND = true, UNAUTHORIZED = true, TIMEOUT = true, INTERNAL = true, INVALID_REQUEST = true,
+  SERVICE_UNAVAILABLE = true, CONFLICT = true, CANCELED = true, RATE_LIMIT_EXCEEDED = true,
+  METHOD_NOT_ALLOWED = true,
+}
+
+--- A code of AICR's closed set: a check may name any.
+local function code_of(code, default)
+  return CODES[code] and code or default
+end
+
+--- Text, whatever a check put in its place; nil when there is none.
+local function words(v)
+  v = opt(v)
+  if v == nil or type(v) == "string" then
+    return v
+  end
+  return text.value(v)
+end
+
 local function cause_text(cause)
   cause = opt(cause)
   if type(cause) == "table" then
-    return opt(cause.message)
+    return words(cause.message)
   end
-  return cause
+  return words(cause)
 end
 
 --- The sentence of an error object: its message, then its cause where that says more.
 local function sentence(err)
-  local message = tostring(opt(err.message) or "no message")
+  local message = words(err.message) or "no message"
   local cause = cause_text(err.cause)
   if cause and cause ~= "" and not message:find(cause, 1, true) then
     message = message .. ": " .. cause
@@ -25,10 +45,15 @@ local function sentence(err)
   return message
 end
 
+local function line_of(at)
+  local line = opt(at.line)
+  return math.type(line) == "integer" and line > 0 and line or nil
+end
+
 local function place(out, at)
   at = opt(at)
   if at then
-    out.file, out.line = opt(at.file), opt(at.line)
+    out.file, out.line = opt(at.file), line_of(at)
   end
 end
 
@@ -55,11 +80,11 @@ end
 local function failed(ending)
   return {
     outcome = "fail",
-    code = opt(ending.code) or "CONFLICT",
+    code = code_of(ending.code, "CONFLICT"),
     reason = opt(ending.reason) or (ending.kind == "expectation" and "expectation" or "failed"),
-    message = opt(ending.message),
-    why = opt(ending.why),
-    fix = opt(ending.fix),
+    message = words(ending.message),
+    why = words(ending.why),
+    fix = words(ending.fix),
     details = opt(ending.details),
   }
 end
@@ -73,8 +98,8 @@ local function from_expectations(ending, wrong)
     out.message = ("%d expectations do not hold; first: %s"):format(#wrong, out.message)
   end
   if first then
-    out.why = out.why or opt(first.why)
-    out.fix = out.fix or opt(first.fix)
+    out.why = out.why or words(first.why)
+    out.fix = out.fix or words(first.fix)
   end
   return out
 end
@@ -107,7 +132,7 @@ local function recorded_skip(record)
       local out = {
         outcome = "skip",
         reason = opt(ending.reason) or "not-applicable",
-        message = opt(ending.message) or "the check skipped itself and gave no message",
+        message = words(ending.message) or "the check skipped itself and gave no message",
       }
       place(out, ending.at)
       return out
@@ -125,11 +150,11 @@ function ENDED.error(ending)
   local err = opt(ending.error) or {}
   local out = {
     outcome = err.verdict == true and "fail" or "error",
-    code = opt(err.code) or "INTERNAL",
+    code = code_of(err.code, "INTERNAL"),
     reason = opt(err.reason) or "error",
     message = sentence(err),
-    why = opt(err.why),
-    fix = opt(err.fix),
+    why = words(err.why),
+    fix = words(err.fix),
     details = opt(err.details),
   }
   place(out, ending.at)
@@ -138,8 +163,8 @@ end
 
 function ENDED.script(ending)
   local at = opt(ending.at) or {}
-  local file, line = opt(at.file), opt(at.line)
-  local message = tostring(opt(ending.message) or "the check raised an error without a message")
+  local file, line = opt(at.file), line_of(at)
+  local message = words(ending.message) or "the check raised an error without a message"
   if file then
     local where = line and ("%s:%d: "):format(file, line) or file .. ": "
     if message:sub(1, #where) ~= where then
@@ -152,13 +177,13 @@ function ENDED.script(ending)
 end
 
 function ENDED.memory(ending)
-  local out = internal("memory", opt(ending.message) or "the check used up its memory limit")
+  local out = internal("memory", words(ending.message) or "the check used up its memory limit")
   place(out, ending.at)
   return out
 end
 
 function ENDED.budget(ending)
-  local out = internal("budget", opt(ending.message) or "the check used up its instruction budget")
+  local out = internal("budget", words(ending.message) or "the check used up its instruction budget")
   place(out, ending.at)
   return out
 end
@@ -169,7 +194,7 @@ function ENDED.deadline(ending, item)
     outcome = "error",
     code = "TIMEOUT",
     reason = "timeout",
-    message = opt(ending.message) or "the check did not end within its time limit" .. limit,
+    message = words(ending.message) or "the check did not end within its time limit" .. limit,
   }
 end
 
@@ -178,7 +203,7 @@ function ENDED.canceled(ending)
     outcome = "error",
     code = "CANCELED",
     reason = "interrupted",
-    message = ("the check was canceled: %s"):format(opt(ending.reason) or "no reason given"),
+    message = ("the check was canceled: %s"):format(words(ending.reason) or "no reason given"),
   }
 end
 
@@ -236,7 +261,7 @@ local function apply_cleanup(out, record)
   if not cleanup or cleanup.ok ~= false then
     return
   end
-  local message = ("clean-up could not be confirmed: %s"):format(opt(cleanup.message)
+  local message = ("clean-up could not be confirmed: %s"):format(words(cleanup.message)
     or "no message")
   if out.outcome == "fail" or out.outcome == "error" then
     note(out, "%s", message)
