@@ -16,7 +16,8 @@ local SEED <const> = 7
 
 local WORDS <const> = { "x", "", "\27[1m\255", "]]>&", 5, -1, 0.5, true, false, json.null, "ü→" }
 local KEYS <const> = { "diff", "rows", "k", "l", "r", "key", "left", "right" }
-local HOWS <const> = { "returned", "ended", "error", "script", "memory", "budget", "deadline", "canceled", "odd" }
+local HOWS <const> = { "returned", "ended", "error", "script", "memory", "budget", "deadline",
+  "canceled", "odd" }
 
 local function one_of(list)
   return list[math.random(#list)]
@@ -53,12 +54,15 @@ local function some(most, make)
 end
 
 local function an_ending()
-  return { kind = one_of { "fail", "skip", "expectation" }, code = any(3), reason = "r", message = any(1), why = any(1),
+  return { kind = one_of { "fail", "skip", "expectation" }, code = any(3), reason = "r",
+    message = any(1),
+    why = any(1),
     fix = any(1), details = any(0) }
 end
 
 local function an_expectation()
-  return { what = one_of { "x", "\27\255" }, op = one_of { "==", "same_set", "same_list" }, expected = any(0),
+  return { what = one_of { "x", "\27\255" }, op = one_of { "==", "same_set", "same_list" },
+    expected = any(0),
     actual = any(0), ok = math.random() < 0.5 }
 end
 
@@ -67,12 +71,15 @@ local function an_event()
   return {
     started = 1, duration_ms = 3,
     ending = {
-      how = one_of(HOWS), result = kind == "string" and one_of { "x", "\27\255" } or nil, result_type = kind,
+      how = one_of(HOWS), result = kind == "string" and one_of { "x", "\27\255" } or nil,
+        result_type = kind,
       message = any(2), at = maybe(0.5, function() return { file = "f", line = 3 } end),
-      error = { code = any(3), reason = "r", message = any(2), verdict = any(3), details = any(0), cause = any(2) },
+      error = { code = any(3), reason = "r", message = any(2), verdict = any(3), details = any(0),
+        cause = any(2) },
     },
     record = {
-      endings = some(2, an_ending), expectations = some(2, an_expectation), evidence = { "\27\255" },
+      endings = some(2, an_ending), expectations = some(2, an_expectation),
+        evidence = { "\27\255" },
       coverage = maybe(0.3, function() return { verified = 1, total = 2 } end),
       cleanup = maybe(0.2, function() return { ok = false, message = any(2) } end),
     },
@@ -80,10 +87,12 @@ local function an_event()
 end
 
 local function model_of(event, strict)
-  local item = { name = "a", phase = "deployment", path = "p", origin = "file", meta = { name = "a" }, timeout_ms = 5 }
+  local item = { name = "a", phase = "deployment", path = "p", origin = "file",
+    meta = { name = "a" }, timeout_ms = 5 }
   local res = result.new(item, outcome.of(event, item, { strict = strict }), event)
   return result.model {
-    version = "1", id = "20260310t201044-7f3a", start = 1, stop = 2, seed = 1, notes = {}, results = { res }, target = {},
+    version = "1", id = "20260310t201044-7f3a", start = 1, stop = 2, seed = 1, notes = {},
+      results = { res }, target = {},
   }
 end
 
@@ -97,7 +106,8 @@ describe("any record", function()
       assert.is_true(ok, ("case %d: %s"):format(case, tostring(why)))
       assert.is_table(lom.parse(junit.render(run)))
       for _, terminal in ipairs { { utf8 = true }, { width = 30 } } do
-        assert.is_nil(human.render(run, { terminal = terminal, verbose = true }):find("[\0-\9\11-\31\127]"))
+        assert.is_nil(human.render(run, { terminal = terminal,
+          verbose = true }):find("[\0-\9\11-\31\127]"))
       end
     end
   end)
