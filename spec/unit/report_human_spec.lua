@@ -287,7 +287,8 @@ describe("the human report", function()
       res("b", "error", { code = "INTERNAL", reason = "bad", message = ("x"):rep(90), result = ("x"):rep(90) }),
       res("c", "skip", { reason = "platform", message = long, result = long }),
     }
-    assert.truthy(out:find("✗ a                           0.4s   bad: " .. ("word "):rep(10) .. "word…\n", 1, true), out)
+    assert.truthy(out:find("✗ a                           0.4s   bad: " .. ("word "):rep(10)
+      .. "word…\n", 1, true), out)
     assert.truthy(out:find("! b                           0.4s   bad: " .. ("x"):rep(54) .. "…\n", 1, true), out)
     assert.truthy(out:find("skipped: platform, " .. ("word "):rep(29), 1, true))
     assert.truthy(out:find("\n    " .. ("word "):rep(29), 1, true))
