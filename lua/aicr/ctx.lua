@@ -253,6 +253,34 @@ function ctx:try(f, ...)
   return nil, err
 end
 
+--- Runs functions side by side, e.g. `ctx:all { a = function() … end, b = … }`; gives their first results by the same
+-- keys. When one raises, the others are ended and its error leaves here.
+-- @param functions table key = function
+-- @return table key = first result
+function ctx:all(functions)
+  need(functions, "table", "ctx:all: its argument")
+  local keys = {}
+  for key, fn in pairs(functions) do
+    need(fn, "function", ("ctx:all: %s"):format(tostring(key)))
+    keys[#keys + 1] = key
+  end
+  table.sort(keys, function(a, b)
+    if type(a) == type(b) and type(a) ~= "table" and type(a) ~= "boolean" then
+      return a < b
+    end
+    return tostring(a) < tostring(b)
+  end)
+  local results, runners = {}, {}
+  for i, key in ipairs(keys) do
+    local fn = functions[key]
+    runners[i] = function()
+      results[key] = (fn())
+    end
+  end
+  native.all(runners)
+  return results
+end
+
 --- Names and times a part of the check; gives what fn returns.
 function ctx:step(name, fn)
   need(name, "string", "ctx:step: name")

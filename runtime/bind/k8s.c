@@ -174,8 +174,8 @@ static int raise_failure(lua_State *L, const struct kube_call *call)
 static int wait_for(lua_State *L, struct aicr_task *t, struct call_box *box,
                     lua_KFunction k)
 {
-  t->call = box->call;
-  t->wait = AICR_WAIT_CALL;
+  t->current->call = box->call;
+  t->current->wait = AICR_WAIT_CALL;
   return lua_yieldk(L, 0, (lua_KContext)t, k);
 }
 
@@ -205,8 +205,6 @@ static int got_object(lua_State *L, int status, lua_KContext ctx)
       return raise_failure(L, box->call);
   }
   }
-  kube_call_close(box->call);
-  box->call = NULL;
   return 1;
 }
 
@@ -225,6 +223,7 @@ static int get(lua_State *L, const char *what, bool absent_is_nil)
   lua_pushboolean(L, absent_is_nil);
   lua_replace(L, 1);
   lua_settop(L, 2);
+  lua_toclose(L, 2); /* what ends this wait ends the call */
   return wait_for(L, t, box, got_object);
 }
 
@@ -281,9 +280,7 @@ static int got_items(lua_State *L, int status, lua_KContext ctx)
     case KUBE_CALL_WAIT:
       return wait_for(L, t, box, got_items);
     case KUBE_CALL_END:
-      kube_call_close(box->call);
-      box->call = NULL;
-      lua_settop(L, 1);
+      lua_pushvalue(L, 1);
       return 1;
     default:
       return raise_failure(L, box->call);
@@ -319,6 +316,7 @@ static int k8s_list(lua_State *L)
   aicr_mark_array(L, -1);
   lua_replace(L, 1);
   lua_settop(L, 2);
+  lua_toclose(L, 2); /* what ends this wait ends the call */
   return wait_for(L, t, box, got_items);
 }
 

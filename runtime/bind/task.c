@@ -225,12 +225,43 @@ static int task_sleep(lua_State *L)
 {
   struct aicr_task *t = task_of(L);
   lua_Integer ms = luaL_checkinteger(L, 1);
+  struct aicr_strand *s = aicr_task_may_wait(L, t, "ctx:sleep");
 
   luaL_argcheck(L, ms >= 0 && ms <= 366LL * 86400000, 1, "out of range");
-  aicr_task_may_wait(L, t, "ctx:sleep");
-  t->until_ms = aicr_monotonic_ms() + ms;
-  t->wait = AICR_WAIT_UNTIL;
+  s->until_ms = aicr_monotonic_ms() + ms;
+  s->wait = AICR_WAIT_UNTIL;
   return lua_yieldk(L, 0, (lua_KContext)t, after_sleep);
+}
+
+static int after_all(lua_State *L, int status, lua_KContext ctx)
+{
+  struct aicr_task *t = (struct aicr_task *)ctx;
+
+  (void)status;
+  aicr_task_check_stop(L, t);
+  aicr_strand_join(L, t);
+  return 0;
+}
+
+/* task.all(list of functions): runs them side by side until all ended or one
+ * raised, which ends the others and is raised here.    [yields] [-0, +0, v] */
+static int task_all(lua_State *L)
+{
+  struct aicr_task *t = task_of(L);
+  struct aicr_strand *s = aicr_task_may_wait(L, t, "ctx:all");
+  lua_Unsigned n;
+
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 1);
+  n = lua_rawlen(L, 1);
+  if (n == 0)
+    return 0;
+  for (lua_Unsigned i = 1; i <= n; i++) {
+    lua_rawgeti(L, 1, (lua_Integer)i);
+    aicr_strand_add(L, t);
+  }
+  s->wait = AICR_WAIT_CHILDREN;
+  return lua_yieldk(L, 0, (lua_KContext)t, after_all);
 }
 
 static const luaL_Reg functions[] = {
@@ -246,6 +277,7 @@ static const luaL_Reg functions[] = {
     {"sleep", task_sleep},
     {"check_needs", task_check_needs},
     {"recording", task_recording},
+    {"all", task_all},
     {NULL, NULL},
 };
 

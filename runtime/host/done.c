@@ -102,12 +102,11 @@ bool aicr_describe(const char *path, const char *source, size_t len,
     t.roots.dirs[t.roots.count] = roots[t.roots.count];
   t.L = aicr_state_new(&t.memory, &t.roots, &t);
   if (t.L) {
-    t.co = t.L;
     lua_pushcfunction(t.L, describe_source);
     lua_pushlightuserdata(t.L, &d);
-    aicr_limit_arm(&t);
+    aicr_limit_arm(&t, t.L);
     status = lua_pcall(t.L, 1, 0, 0);
-    aicr_limit_disarm(&t);
+    aicr_limit_disarm(t.L);
     if (status != LUA_OK)
       write_load_error(out, t.L, path);
     lua_close(t.L);

@@ -30,15 +30,15 @@ static void on_count(lua_State *L, lua_Debug *ar)
                                            : "the check must stop");
 }
 
-void aicr_limit_arm(struct aicr_task *t)
+void aicr_limit_arm(struct aicr_task *t, lua_State *co)
 {
-  lua_sethook(t->co, on_count, LUA_MASKCOUNT,
+  lua_sethook(co, on_count, LUA_MASKCOUNT,
               t->stop == AICR_END_RUNNING ? HOOK_COUNT : 1);
 }
 
-void aicr_limit_disarm(struct aicr_task *t)
+void aicr_limit_disarm(lua_State *co)
 {
-  lua_sethook(t->co, NULL, 0, 0);
+  lua_sethook(co, NULL, 0, 0);
 }
 
 void aicr_limit_fire(lua_State *L)
@@ -107,18 +107,19 @@ static void write_trace(struct aicr_buf *out, lua_State *co)
   aicr_buf_addc(out, ']');
 }
 
-void aicr_end_message(struct aicr_task *t, const char *message)
+void aicr_end_message(struct aicr_task *t, lua_State *co, const char *message)
 {
   aicr_buf_reset(&t->ending);
   aicr_buf_adds(&t->ending, ",\"message\":");
   aicr_json_write_string(&t->ending, message, strlen(message));
-  if (t->co)
-    aicr_end_position(&t->ending, t->co);
+  if (co)
+    aicr_end_position(&t->ending, co);
 }
 
 /* What describe_value() needs; runs protected, since it makes Lua values. */
 struct description {
   struct aicr_task *t;
+  lua_State *co;
   int status;
   int results;
 };
@@ -127,7 +128,7 @@ struct description {
 static int describe_value(lua_State *L)
 {
   struct description *d = lua_touserdata(L, 1);
-  lua_State *co = d->t->co;
+  lua_State *co = d->co;
   size_t len;
   const char *text;
 
@@ -156,9 +157,10 @@ static int describe_value(lua_State *L)
   return 0;
 }
 
-void aicr_end_describe(struct aicr_task *t, int status, int results)
+void aicr_end_describe(struct aicr_task *t, lua_State *co, int status,
+                       int results)
 {
-  struct description d = {t, status, results};
+  struct description d = {t, co, status, results};
 
   if (t->end != AICR_END_RUNNING)
     return; /* aicr_end_message() said it */
@@ -167,7 +169,7 @@ void aicr_end_describe(struct aicr_task *t, int status, int results)
   else if (status == LUA_ERRMEM)
     t->end = AICR_END_MEMORY;
   if (t->end != AICR_END_RUNNING) {
-    aicr_end_position(&t->ending, t->co);
+    aicr_end_position(&t->ending, co);
     return;
   }
   lua_settop(t->L, 0);
@@ -179,7 +181,7 @@ void aicr_end_describe(struct aicr_task *t, int status, int results)
   }
   if (t->end == AICR_END_ERROR || t->end == AICR_END_SCRIPT ||
       t->end == AICR_END_MEMORY)
-    aicr_end_position(&t->ending, t->co);
+    aicr_end_position(&t->ending, co);
   if (t->end == AICR_END_SCRIPT)
-    write_trace(&t->ending, t->co);
+    write_trace(&t->ending, co);
 }

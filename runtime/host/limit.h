@@ -6,9 +6,9 @@
 
 /* The instruction hook of a check, and what is said of its end. */
 
-/* Sets the hook on the task's coroutine; coroutines it makes inherit it. */
-void aicr_limit_arm(struct aicr_task *t);
-void aicr_limit_disarm(struct aicr_task *t);
+/* Sets the hook on a strand's coroutine; coroutines it makes inherit it. */
+void aicr_limit_arm(struct aicr_task *t, lua_State *co);
+void aicr_limit_disarm(lua_State *co);
 
 /* From the next instruction on, L raises at every instruction: no pcall of the
  * script wins. */
@@ -16,10 +16,12 @@ void aicr_limit_fire(lua_State *L);
 
 /* Notes in t->ending how the coroutine ended: the value (results on its top,
  * or an error by status). Sets t->end unless it is set already. */
-void aicr_end_describe(struct aicr_task *t, int status, int results);
+void aicr_end_describe(struct aicr_task *t, lua_State *co, int status,
+                       int results);
 
-/* Notes a message of the host's own as the ending. */
-void aicr_end_message(struct aicr_task *t, const char *message);
+/* Notes a message of the host's own as the ending; co (may be NULL) gives the
+ * place. */
+void aicr_end_message(struct aicr_task *t, lua_State *co, const char *message);
 
 /* Appends ,"at":{"file":…,"line":…} of the innermost user frame of co, if any.
  */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <lauxlib.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -105,41 +104,40 @@ static void tell_done(struct aicr_host *h, struct aicr_task *done)
   aicr_task_free(done);
 }
 
-/* Stops tasks whose deadline passed, wakes those whose timer did. Returns the
- * milliseconds to the next of these, -1 when there is none. */
-static int run_timers(struct aicr_host *h)
+static void sooner(int64_t *nearest, int64_t due)
 {
-  int64_t now = aicr_monotonic_ms(), nearest = -1;
+  if (due && (*nearest == 0 || due < *nearest))
+    *nearest = due;
+}
+
+/* Stops tasks whose deadline passed, wakes strands whose timer did. Returns the
+ * monotonic time of the next of these, 0 when there is none. */
+static int64_t run_timers(struct aicr_host *h)
+{
+  int64_t now = aicr_monotonic_ms(), nearest = 0;
 
   for (struct aicr_task *t = h->tasks; t; t = t->next) {
-    int64_t due;
-
-    if (t->wait == AICR_WAIT_NONE || t->wait == AICR_WAIT_DONE)
-      continue;
     if (t->deadline_ms && now >= t->deadline_ms)
       aicr_task_stop(t, AICR_END_DEADLINE, NULL);
-    else if (t->wait == AICR_WAIT_UNTIL && now >= t->until_ms)
-      t->wait = AICR_WAIT_NONE;
-    if (t->wait == AICR_WAIT_NONE)
-      continue;
-    due = t->deadline_ms;
-    if (t->wait == AICR_WAIT_UNTIL && (!due || t->until_ms < due))
-      due = t->until_ms;
-    if (due && (nearest < 0 || due - now < nearest))
-      nearest = due - now;
+    sooner(&nearest, t->stop == AICR_END_RUNNING ? t->deadline_ms : 0);
+    for (struct aicr_strand *s = t->strands; s; s = s->next) {
+      if (s->wait != AICR_WAIT_UNTIL)
+        continue;
+      if (now >= s->until_ms)
+        s->wait = AICR_WAIT_NONE;
+      else
+        sooner(&nearest, s->until_ms);
+    }
   }
-  return nearest < 0 ? -1 : nearest > INT_MAX ? INT_MAX : (int)nearest;
+  return nearest;
 }
 
 /* Runs every ready task once; false as soon as there is an event to tell. */
 static bool run_ready(struct aicr_host *h, bool *ran)
 {
   for (struct aicr_task *t = h->tasks; t; t = t->next) {
-    if (t->wait == AICR_WAIT_NONE) {
-      *ran = true;
-      aicr_task_run(t);
-    }
-    if (t->wait == AICR_WAIT_DONE) {
+    *ran = aicr_task_run(t) || *ran;
+    if (t->done) {
       if (h->event.len == 0)
         tell_done(h, t);
       return false;
@@ -150,16 +148,22 @@ static bool run_ready(struct aicr_host *h, bool *ran)
   return true;
 }
 
+static void wake(struct aicr_task *t, const struct kube_call *call)
+{
+  for (struct aicr_strand *s = t->strands; s; s = s->next)
+    if (s->wait == AICR_WAIT_CALL && s->call == call)
+      s->wait = AICR_WAIT_NONE;
+}
+
 static void wait_for_news(struct aicr_host *h, int timeout_ms)
 {
   void *owner = NULL;
 
   if (h->client && kube_client_pending(h->client) > 0) {
     struct kube_call *call = kube_client_poll(h->client, timeout_ms, &owner);
-    struct aicr_task *t = owner;
 
-    if (call && t && t->wait == AICR_WAIT_CALL && t->call == call)
-      t->wait = AICR_WAIT_NONE;
+    if (call && owner)
+      wake(owner, call);
     return;
   }
   if (timeout_ms != 0)
@@ -186,8 +190,7 @@ void aicr_host_next(struct aicr_host *h, int timeout_ms)
   h->event.max = EVENT_MAX;
   while (!tell_signal(h)) {
     bool ran = false;
-    int64_t left;
-    int nearest;
+    int64_t left, nearest;
 
     if (!run_ready(h, &ran))
       return;
@@ -195,9 +198,9 @@ void aicr_host_next(struct aicr_host *h, int timeout_ms)
     left = end - aicr_monotonic_ms();
     if (!h->tasks || (left <= 0 && !ran))
       break;
-    if (nearest >= 0 && nearest < left)
-      left = nearest;
-    wait_for_news(h, ran ? 0 : left > 1000 ? 1000 : (int)left);
+    if (nearest && nearest - aicr_monotonic_ms() < left)
+      left = nearest - aicr_monotonic_ms();
+    wait_for_news(h, ran || left <= 0 ? 0 : left > 1000 ? 1000 : (int)left);
   }
   if (h->event.len == 0)
     aicr_buf_adds(&h->event, "{\"kind\":\"tick\"}");

@@ -161,13 +161,33 @@ static void copy_table(lua_State *L)
   lua_remove(L, -2);
 }
 
+/* setmetatable() of user code. Lua runs finalizers without hooks: one that
+ * loops could not be stopped. */
+static int user_setmetatable(lua_State *L)
+{
+  luaL_checktype(L, 1, LUA_TTABLE);
+  luaL_argexpected(L, lua_isnil(L, 2) || lua_istable(L, 2), 2, "nil or table");
+  lua_settop(L, 2);
+  if (luaL_getmetafield(L, 1, "__metatable") != LUA_TNIL)
+    return luaL_error(L, "cannot change a protected metatable");
+  if (lua_istable(L, 2)) {
+    lua_pushliteral(L, "__gc");
+    if (lua_rawget(L, 2) != LUA_TNIL)
+      return luaL_error(L,
+                        "a check may not use __gc: use ctx:defer or <close>");
+    lua_pop(L, 1);
+  }
+  lua_setmetatable(L, 1);
+  return 1;
+}
+
 static void push_user_globals(lua_State *L)
 {
   static const char *const functions[] = {
       "assert", "error",  "getmetatable", "ipairs",   "next",
       "pairs",  "pcall",  "rawequal",     "rawget",   "rawlen",
-      "rawset", "select", "setmetatable", "tonumber", "tostring",
-      "type",   "warn",   "xpcall",       "_VERSION", NULL};
+      "rawset", "select", "tonumber",     "tostring", "type",
+      "warn",   "xpcall", "_VERSION",     NULL};
   static const char *const tables[] = {"string", "table",     "math",
                                        "utf8",   "coroutine", NULL};
 
@@ -185,6 +205,8 @@ static void push_user_globals(lua_State *L)
   lua_setfield(L, -2, "require");
   lua_pushcfunction(L, aicr_user_print);
   lua_setfield(L, -2, "print");
+  lua_pushcfunction(L, user_setmetatable);
+  lua_setfield(L, -2, "setmetatable");
 }
 
 void aicr_push_user_env(lua_State *L)

@@ -9,6 +9,7 @@
 #include "core/json_writer.h"
 #include "host/host.h"
 #include "host/limit.h"
+#include "host/strand.h"
 
 /* Where lua/aicr/task.lua and its state are kept. */
 static const char RUNNER_KEY = 0;
@@ -29,8 +30,8 @@ static char *copy(const char *text)
   return text ? aicr_strndup(text, strlen(text)) : NULL;
 }
 
-/* Protected: loads the runner and makes the coroutine that will run
- * runner.run(chunk, context, native). */
+/* Protected: loads the runner and makes the strand that will run
+ * runner.run(chunk, context). */
 static int prepare(lua_State *L)
 {
   struct aicr_task *t = lua_touserdata(L, 1);
@@ -38,14 +39,11 @@ static int prepare(lua_State *L)
   aicr_require(L, "aicr.task");
   lua_pushvalue(L, -1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &RUNNER_KEY);
-  t->co = lua_newthread(L);
-  lua_pushvalue(L, -1);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, t->co);
-  lua_getfield(L, -2, "run");
+  lua_getfield(L, -1, "run");
   if (aicr_load_user(L, t->source, t->source_len, t->path) != LUA_OK)
     return lua_error(L);
   lua_pushlstring(L, t->context, t->context_len);
-  lua_xmove(L, t->co, 3);
+  aicr_strand_start(L, t, 3);
   return 0;
 }
 
@@ -109,6 +107,12 @@ void aicr_task_free(struct aicr_task *t)
    * userdata in it. */
   if (t->L)
     lua_close(t->L);
+  while (t->strands) {
+    struct aicr_strand *s = t->strands;
+
+    t->strands = s->next;
+    aicr_free(s);
+  }
   kube_permissions_free(t->permissions);
   aicr_record_free(&t->record);
   aicr_buf_free(&t->ending);
@@ -133,28 +137,25 @@ static bool open_task(struct aicr_task *t)
     const char *text = lua_tostring(t->L, -1);
 
     t->end = AICR_END_SCRIPT;
-    aicr_end_message(t, text ? text : "the check could not be loaded");
+    aicr_end_message(t, NULL, text ? text : "the check could not be loaded");
     return false;
   }
   return true;
 }
 
-/* Starts the second coroutine: runner.cleanup(), with a budget of its own and
- * some more memory, since the run may have used up both. */
+/* Protected: makes the strand of runner.cleanup(). */
 static int prepare_cleanup(lua_State *L)
 {
   struct aicr_task *t = lua_touserdata(L, 1);
-  lua_State *co = lua_newthread(L);
 
-  lua_pushvalue(L, -1);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, co);
   lua_rawgetp(L, LUA_REGISTRYINDEX, &RUNNER_KEY);
   lua_getfield(L, -1, "cleanup");
-  lua_xmove(L, co, 1);
-  t->co = co;
+  aicr_strand_start(L, t, 1);
   return 0;
 }
 
+/* Clean-up has a budget of its own and some more memory: the run may have used
+ * up both. */
 static bool begin_cleanup(struct aicr_task *t)
 {
   t->cleaning = true;
@@ -181,68 +182,54 @@ static void cleanup_failed(struct aicr_task *t, const char *message)
   aicr_buf_free(&b);
 }
 
-/* The coroutine has ended for good: by status, with its value on top. */
-static void finish(struct aicr_task *t, int status, int results)
+void aicr_task_ended(struct aicr_task *t, lua_State *co, int status,
+                     int results)
 {
   if (t->cleaning) {
     if (status != LUA_OK)
       cleanup_failed(t, t->stop == AICR_END_DEADLINE
                             ? "clean-up did not end within 60s"
                             : "a clean-up function failed");
-    t->wait = AICR_WAIT_DONE;
+    t->done = true;
     return;
   }
-  aicr_end_describe(t, status, results);
-  t->call = NULL;
-  if (!t->has_cleanup || !begin_cleanup(t)) {
-    if (t->has_cleanup)
-      cleanup_failed(t, "clean-up could not be started: out of memory");
-    t->wait = AICR_WAIT_DONE;
-    return;
+  aicr_end_describe(t, co, status, results);
+  if (!t->has_cleanup)
+    t->done = true;
+  else if (!begin_cleanup(t)) {
+    cleanup_failed(t, "clean-up could not be started: out of memory");
+    t->done = true;
   }
-  t->wait = AICR_WAIT_NONE;
 }
 
-void aicr_task_run(struct aicr_task *t)
+bool aicr_task_run(struct aicr_task *t)
 {
-  int results = 0, status;
-
-  if (!t->L && !open_task(t)) {
+  if (t->done)
+    return false;
+  if (t->L)
+    return aicr_strands_run(t);
+  if (!open_task(t)) {
     if (t->end == AICR_END_RUNNING) {
       t->end = AICR_END_MEMORY;
-      aicr_end_message(t, "no memory for the check's state");
+      aicr_end_message(t, NULL, "no memory for the check's state");
     }
-    t->wait = AICR_WAIT_DONE;
-    return;
+    t->done = true;
+    return true;
   }
-  aicr_limit_arm(t);
-  status = lua_resume(
-      t->co, t->L, lua_status(t->co) == LUA_YIELD ? 0 : lua_gettop(t->co) - 1,
-      &results);
-  if (status == LUA_YIELD) {
-    lua_pop(t->co, results);
-    if (t->wait != AICR_WAIT_NONE)
-      return;
-    /* A yield that no primitive asked for. */
-    t->end = AICR_END_SCRIPT;
-    aicr_end_message(t, "the check yielded by itself: coroutine.yield works "
-                        "only inside a coroutine that the check made");
-    status = LUA_ERRRUN;
-    results = 0;
-  }
-  aicr_limit_disarm(t);
-  finish(t, status, results);
+  return aicr_strands_run(t);
 }
 
 void aicr_task_stop(struct aicr_task *t, enum aicr_task_end why,
                     const char *reason)
 {
-  if (t->wait == AICR_WAIT_DONE || t->stop != AICR_END_RUNNING)
+  if (t->done || t->stop != AICR_END_RUNNING)
     return;
   t->stop = why;
   if (reason && !t->cleaning)
     snprintf(t->cancel_reason, sizeof(t->cancel_reason), "%s", reason);
-  t->wait = AICR_WAIT_NONE;
+  for (struct aicr_strand *s = t->strands; s; s = s->next)
+    if (s->wait != AICR_WAIT_DONE)
+      s->wait = AICR_WAIT_NONE;
 }
 
 void aicr_task_check_stop(lua_State *L, const struct aicr_task *t)
@@ -254,14 +241,4 @@ void aicr_task_check_stop(lua_State *L, const struct aicr_task *t)
   aicr_limit_fire(L);
   luaL_error(L, t->stop == AICR_END_CANCELED ? "the run was canceled"
                                              : "the check's time is over");
-}
-
-void aicr_task_may_wait(lua_State *L, struct aicr_task *t, const char *what)
-{
-  if (!t || L != t->co || !lua_isyieldable(L))
-    luaL_error(L,
-               "%s must be called by the check itself, not in a coroutine "
-               "of its own, a metamethod or a sort or gsub function",
-               what);
-  aicr_task_check_stop(L, t);
 }

@@ -14,11 +14,25 @@
 
 struct aicr_host;
 
-enum aicr_task_wait {
-  AICR_WAIT_NONE,  /* ready to run */
-  AICR_WAIT_CALL,  /* the Kubernetes call `call` */
-  AICR_WAIT_UNTIL, /* the monotonic time `until_ms` */
-  AICR_WAIT_DONE   /* ended */
+enum aicr_wait {
+  AICR_WAIT_NONE,     /* ready to run */
+  AICR_WAIT_CALL,     /* the Kubernetes call `call` */
+  AICR_WAIT_UNTIL,    /* the monotonic time `until_ms` */
+  AICR_WAIT_CHILDREN, /* the functions of ctx:all */
+  AICR_WAIT_DONE      /* ended */
+};
+
+/* One line of execution of a check: the check itself, or a function that it
+ * gave to ctx:all. */
+struct aicr_strand {
+  struct aicr_strand *next;
+  struct aicr_strand *parent; /* NULL: the check itself */
+  lua_State *co;              /* anchored in the registry by its address */
+  enum aicr_wait wait;
+  struct kube_call *call; /* not owned: it belongs to a userdata */
+  int64_t until_ms;
+  bool failed;  /* a child that raised; the error is on its stack */
+  bool yielded; /* …that yielded by itself */
 };
 
 /* How the check's own code ended. */
@@ -49,7 +63,9 @@ struct aicr_task_spec {
   const char *run_namespace;
 };
 
-/* Instructions that one run may execute, its clean-up included. */
+/* Strands of one check at once. */
+#define AICR_STRANDS_MAX 1000
+/* Instructions that one run may execute; its clean-up gets as many again. */
 #define AICR_TASK_BUDGET 500000000
 /* What clean-up may use up after the run. */
 #define AICR_CLEANUP_MS 60000
@@ -65,12 +81,12 @@ struct aicr_task {
   struct kube_permissions *permissions;
 
   struct aicr_memory memory;
-  lua_State *L;  /* the state's main thread; never runs user code */
-  lua_State *co; /* the coroutine that runs the check, then its clean-up */
+  lua_State *L; /* the state's main thread; never runs user code */
+  struct aicr_strand *strands; /* the check first, then its children */
+  struct aicr_strand *current; /* the one that runs, NULL between runs */
+  size_t strand_count;
+  bool done;
 
-  enum aicr_task_wait wait;
-  struct kube_call *call; /* not owned */
-  int64_t until_ms;
   int64_t started_ms, started_mono_ms, deadline_ms;
   int64_t instructions;
 
@@ -90,8 +106,9 @@ struct aicr_task *aicr_task_new(struct aicr_host *host,
                                 struct aicr_error *err);
 void aicr_task_free(struct aicr_task *t);
 
-/* Runs the task until it waits or ends. */
-void aicr_task_run(struct aicr_task *t);
+/* Runs what is ready of the task, until all of it waits or it ended (t->done).
+ * False when nothing was ready. */
+bool aicr_task_run(struct aicr_task *t);
 
 /* Asks the task to stop: what it waits for is ended, its next primitive
  * raises, its clean-up runs. */
@@ -101,9 +118,19 @@ void aicr_task_stop(struct aicr_task *t, enum aicr_task_end why,
 /* The task of a state; NULL in the engine's state. */
 struct aicr_task *aicr_task_of(lua_State *L);
 
-/* Called by a primitive before it waits: raises when this is no coroutine of
- * the check itself, or when the task is to stop.               [-0, +0, v] */
-void aicr_task_may_wait(lua_State *L, struct aicr_task *t, const char *what);
+/* Called by a primitive before it waits: gives the strand that runs; raises
+ * when this is a coroutine of the script's own, or when the task is to stop.
+ *                                                              [-0, +0, v] */
+struct aicr_strand *aicr_task_may_wait(lua_State *L, struct aicr_task *t,
+                                       const char *what);
+
+/* Adds a child of the running strand that will run the function on the top of
+ * L.                                                           [-1, +0, v] */
+void aicr_strand_add(lua_State *L, struct aicr_task *t);
+
+/* After the children of the running strand: takes them away. When one raised,
+ * its error is raised again.                                   [-0, +0, v] */
+void aicr_strand_join(lua_State *L, struct aicr_task *t);
 
 /* Raises the error object of the stop when there is one.       [-0, +0, v] */
 void aicr_task_check_stop(lua_State *L, const struct aicr_task *t);

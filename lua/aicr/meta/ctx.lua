@@ -102,6 +102,12 @@ function ctx:must(what, actual, op, wanted, opts) end
 ---@param fn fun(): boolean, any
 function ctx:eventually(what, opts, fn) end
 
+--- Runs functions side by side; gives their first results by the same keys. When one raises, the
+--- others are ended and its error leaves here.
+---@param functions table<any, fun(): any>
+---@return table results
+function ctx:all(functions) end
+
 --- Names and times a part of the check.
 ---@param name string
 ---@param fn fun(): ...

@@ -50,6 +50,10 @@ function task.recording() end
 ---@param lines string[]
 function task.check_needs(lines) end
 
+--- Runs functions side by side until all ended, or one raised (which is raised here). Yields.
+---@param functions fun()[]
+function task.all(functions) end
+
 ---@param ms integer yields
 function task.sleep(ms) end
 
