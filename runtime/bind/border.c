@@ -332,6 +332,28 @@ static int cancel(lua_State *L)
   return 1;
 }
 
+/* journal(path) -> true | nil, message: opens the journal of the run; it is
+ * removed when the engine ends.                                [-0, +1|2, e] */
+static int journal(lua_State *L)
+{
+  const char *message = NULL;
+
+  if (!aicr_journal_open(&aicr_host_of(L)->journal, check_path(L, 1), &message))
+    return fail(L, message);
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
+/* journal_add(line)                                            [-0, +0, e] */
+static int journal_add(lua_State *L)
+{
+  size_t len;
+  const char *line = luaL_checklstring(L, 1, &len);
+
+  aicr_journal_add(&aicr_host_of(L)->journal, line, len);
+  return 0;
+}
+
 static const luaL_Reg functions[] = {
     {"read_file", read_file},
     {"list_dir", list_dir},
@@ -347,6 +369,8 @@ static const luaL_Reg functions[] = {
     {"start", start},
     {"next", next_event},
     {"cancel", cancel},
+    {"journal", journal},
+    {"journal_add", journal_add},
     {NULL, NULL},
 };
 

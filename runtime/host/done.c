@@ -5,6 +5,7 @@
 #include "core/json_writer.h"
 #include "host/host.h"
 #include "host/limit.h"
+#include "host/watchdog.h"
 
 /* What the host tells of a task's end, and of a source's metadata. */
 
@@ -105,11 +106,13 @@ bool aicr_describe(const char *path, const char *source, size_t len,
     lua_pushcfunction(t.L, describe_source);
     lua_pushlightuserdata(t.L, &d);
     aicr_limit_arm(&t, t.L);
+    aicr_watchdog_watch(path);
     status = lua_pcall(t.L, 1, 0, 0);
     aicr_limit_disarm(t.L);
     if (status != LUA_OK)
       write_load_error(out, t.L, path);
     lua_close(t.L);
+    aicr_watchdog_watch(NULL);
   } else
     aicr_buf_adds(out, "{\"message\":\"out of memory\"}");
   return status == LUA_OK && !out->failed;

@@ -8,6 +8,7 @@
 #include "host/embed.h"
 #include "host/module.h"
 #include "host/signal.h"
+#include "host/watchdog.h"
 
 #define EXIT_INTERNAL 70
 #define ENGINE_MEMORY (1024u << 20)
@@ -68,6 +69,7 @@ int aicr_host_main(const char *options_json, size_t len, const char *source_dir)
   lua_State *L;
 
   aicr_signal_open();
+  aicr_watchdog_open();
   aicr_embed_source(source_dir);
   L = aicr_state_new(&memory, NULL, NULL);
   if (!L) {
@@ -92,6 +94,7 @@ int aicr_host_main(const char *options_json, size_t len, const char *source_dir)
   lua_close(L);
   if (host.client)
     kube_client_close(host.client);
+  aicr_journal_close(&host.journal);
   aicr_buf_free(&host.event);
   return engine.exit_code;
 }

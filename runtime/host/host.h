@@ -2,6 +2,7 @@
 #ifndef AICR_HOST_HOST_H
 #define AICR_HOST_HOST_H
 
+#include "host/journal.h"
 #include "host/task.h"
 
 /* The host: the cluster, the running tasks, the loop, and the engine's state.
@@ -12,6 +13,7 @@ struct aicr_host {
   bool recording;          /* the client's answers come from a recording */
   struct aicr_task *tasks; /* in the order of their start */
   struct aicr_buf event;
+  struct aicr_journal journal;
 };
 
 /* Runs lua/aicr/engine/main.lua with the options (a JSON object); returns its

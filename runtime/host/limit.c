@@ -7,6 +7,7 @@
 
 #include "core/json_writer.h"
 #include "host/host.h"
+#include "host/watchdog.h"
 
 #define HOOK_COUNT 10000
 #define TRACE_MAX  12
@@ -16,6 +17,7 @@ static void on_count(lua_State *L, lua_Debug *ar)
   struct aicr_task *t = aicr_task_of(L);
 
   (void)ar;
+  aicr_watchdog_beat();
   if (t->stop == AICR_END_RUNNING) {
     t->instructions += HOOK_COUNT;
     if (t->instructions > AICR_TASK_BUDGET)

@@ -10,6 +10,7 @@
 #include "host/host.h"
 #include "host/limit.h"
 #include "host/strand.h"
+#include "host/watchdog.h"
 
 /* Where lua/aicr/task.lua and its state are kept. */
 static const char RUNNER_KEY = 0;
@@ -105,8 +106,11 @@ void aicr_task_free(struct aicr_task *t)
 {
   /* Closing the state ends the calls that are still open: they belong to
    * userdata in it. */
-  if (t->L)
+  if (t->L) {
+    aicr_watchdog_watch(t->path);
     lua_close(t->L);
+    aicr_watchdog_watch(NULL);
+  }
   while (t->strands) {
     struct aicr_strand *s = t->strands;
 
@@ -202,21 +206,28 @@ void aicr_task_ended(struct aicr_task *t, lua_State *co, int status,
   }
 }
 
+static bool run(struct aicr_task *t)
+{
+  if (t->L || open_task(t))
+    return aicr_strands_run(t);
+  if (t->end == AICR_END_RUNNING) {
+    t->end = AICR_END_MEMORY;
+    aicr_end_message(t, NULL, "no memory for the check's state");
+  }
+  t->done = true;
+  return true;
+}
+
 bool aicr_task_run(struct aicr_task *t)
 {
+  bool ran;
+
   if (t->done)
     return false;
-  if (t->L)
-    return aicr_strands_run(t);
-  if (!open_task(t)) {
-    if (t->end == AICR_END_RUNNING) {
-      t->end = AICR_END_MEMORY;
-      aicr_end_message(t, NULL, "no memory for the check's state");
-    }
-    t->done = true;
-    return true;
-  }
-  return aicr_strands_run(t);
+  aicr_watchdog_watch(t->path);
+  ran = run(t);
+  aicr_watchdog_watch(NULL);
+  return ran;
 }
 
 void aicr_task_stop(struct aicr_task *t, enum aicr_task_end why,

@@ -89,6 +89,13 @@ local function host_functions(state)
     return true
   end
   function h.env() end
+  function h.journal(path)
+    state.journal = { path = path }
+    return true
+  end
+  function h.journal_add(line)
+    state.journal[#state.journal + 1] = line
+  end
   function h.embedded(path)
     local content = state.embedded[path]
     return content and (type(content) == "string" and content or "table:" .. path)

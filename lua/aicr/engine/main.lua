@@ -6,6 +6,7 @@ local describe = require "aicr.engine.describe"
 local facts = require "aicr.engine.facts"
 local formats = require "aicr.report.formats"
 local message = require "aicr.engine.message"
+local native = require "aicr.report.native"
 local params = require "aicr.engine.params"
 local plans = require "aicr.engine.plan"
 local platform = require "aicr.engine.platform"
@@ -184,6 +185,19 @@ local function names_of(plan)
   return names
 end
 
+--- Keeps each result in a file while the run lasts (design 3): beside the first report, else in TMPDIR. Without
+--- it the run goes on: it is a second chance.
+local function journal(job)
+  local host, first = job.host, job.reports.outputs[1]
+  local folder = first and (first.file:match("^(.*)/[^/]*$") or ".") or host.env "TMPDIR" or "/tmp"
+  if not host.journal(("%s/.aicr-run-%s.journal"):format(folder ~= "" and folder or "/", job.id)) then
+    return nil
+  end
+  return function(res)
+    host.journal_add(native.line(res))
+  end
+end
+
 --- Runs the plan; gives the results, the signal that came, and the watch.
 local function execute(job, given, cluster, style)
   local options, host = job.options, job.host
@@ -200,6 +214,7 @@ local function execute(job, given, cluster, style)
   local results, later = runs.execute(job.plan, host, {
     cluster = cluster, context = context, waive = job.waive, jobs = options.jobs,
     fail_fast = options.fail_fast, strict = options.strict, signal = signal, watch = watch,
+    journal = journal(job),
   })
   watch:stop()
   return results, later, watch

@@ -29,6 +29,7 @@ function Run:settle(i, res)
   res.shown = result.shown(res)
   self.results[i] = res
   self.by_name[item.name] = res
+  self.journal(res)
   self.watch:ended(res)
   local shown = res.shown
   if self.options.fail_fast and (shown == "fail" or shown == "error") then
@@ -213,6 +214,7 @@ function M.execute(plan, host, options)
     plan = plan, host = host, options = options,
     cluster = options.cluster, context = options.context, waive = options.waive or {},
     jobs = options.jobs or JOBS, watch = options.watch or NOBODY,
+    journal = options.journal or function() end,
     signal = options.signal, results = {}, by_name = {}, planned = {}, running = {}, active = 0,
   }, Run)
   for _, item in ipairs(plan) do

@@ -93,6 +93,12 @@ local function check(r)
     "notes", optional_list(r.notes), "trace", optional_list(r.trace))
 end
 
+--- The result of one check as one line of JSON, for the journal.
+--- @param r table a result of the model
+function M.line(r)
+  return (ordered.encode(check(r)):gsub("\n *", ""))
+end
+
 --- The report as JSON text, members in the order that the schema document shows.
 --- @param run table the result model
 function M.render(run)

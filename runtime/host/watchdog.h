@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef AICR_HOST_WATCHDOG_H
+#define AICR_HOST_WATCHDOG_H
+
+/* Lua cannot interrupt a C function that it called, such as string.find with a
+ * pattern that takes for ever. A timer signal that finds the same check inside
+ * such a call for AICR_STUCK_SECONDS says so with write(2) and ends the process
+ * with 70; what had finished is in the journal (design 3). */
+
+#define AICR_STUCK_SECONDS 10
+
+/* Starts the timer. */
+void aicr_watchdog_open(void);
+
+/* The check that runs from now on; NULL: none. */
+void aicr_watchdog_watch(const char *name);
+
+/* It is alive: called by the instruction hook. */
+void aicr_watchdog_beat(void);
+
+/* Where finished results are kept; NULL: nowhere. */
+void aicr_watchdog_journal(const char *path);
+
+#endif
