@@ -219,9 +219,8 @@ static bool copy_strings(struct kube_call *call,
                          const struct kube_call_spec *spec,
                          struct aicr_error *err)
 {
-  const char *const from[] = {spec->name,        spec->ns,    //
-                              spec->subresource, spec->label, //
-                              spec->field,       spec->resource};
+  const char *const from[] = {spec->name,  spec->ns,    spec->subresource,
+                              spec->label, spec->field, spec->resource};
   for (size_t i = 0; i < sizeof from / sizeof from[0]; i++) {
     if (from[i] == NULL) {
       continue;

@@ -5,16 +5,18 @@
 
 bool kube_set_text(char *out, size_t size, const char *text)
 {
-  size_t len = text == NULL ? 0 : strlen(text), n = len;
+  if (text == NULL) {
+    out[0] = '\0';
+    return true;
+  }
+  size_t len = strlen(text), n = len;
   if (n >= size) {
     n = size - 1;
     while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80) {
       n--;
     }
   }
-  if (n > 0) {
-    memcpy(out, text, n);
-  }
+  memcpy(out, text, n);
   out[n] = '\0';
   return n == len;
 }

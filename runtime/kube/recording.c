@@ -15,7 +15,7 @@ struct kube_transfer {
 
 struct recording {
   struct kube_backend base;
-  struct rec_store store;
+  struct kube_rec_store store;
   struct kube_transfer *first, **end;
 };
 
@@ -35,7 +35,7 @@ static struct kube_transfer *start(struct kube_backend *b,
     return NULL;
   }
   t->owner = owner;
-  rec_answer(&r->store, rq, &t->answer);
+  kube_rec_answer(&r->store, rq, &t->answer);
   *r->end = t;
   r->end = &t->next;
   return t;
@@ -79,13 +79,13 @@ static bool poll_answer(struct kube_backend *b, int timeout_ms, void **owner,
 static bool resolve(struct kube_backend *b, struct kube_resource *r,
                     struct aicr_error *err)
 {
-  return rec_resolve(&of(b)->store, r, err);
+  return kube_rec_resolve(&of(b)->store, r, err);
 }
 
 static enum kube_served served(struct kube_backend *b,
                                const struct kube_resource *r)
 {
-  return rec_served(&of(b)->store, r);
+  return kube_rec_served(&of(b)->store, r);
 }
 
 static const char *server_version(struct kube_backend *b)
@@ -111,7 +111,7 @@ static void close_recording(struct kube_backend *b)
   while (r->first != NULL) {
     cancel(b, r->first);
   }
-  rec_store_free(&r->store);
+  kube_rec_store_free(&r->store);
   aicr_free(r);
 }
 
@@ -137,7 +137,7 @@ struct kube_backend *kube_recording_open(const char *path,
   }
   r->base.ops = &ops;
   r->end = &r->first;
-  if (!rec_load(&r->store, path, warnings, err)) {
+  if (!kube_rec_load(&r->store, path, warnings, err)) {
     close_recording(&r->base);
     return NULL;
   }

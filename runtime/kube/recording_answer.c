@@ -93,7 +93,7 @@ static void give_not_recorded(struct kube_answer *a,
 
 /* An object as a get gives it: items of a typed list lack their type. */
 static void give_object(struct kube_answer *a, const struct kube_resource *r,
-                        const struct rec_object *o)
+                        const struct kube_rec_object *o)
 {
   struct aicr_buf *b = &a->body;
   const char *text = o->text + strspn(o->text, " \t\r\n");
@@ -179,7 +179,7 @@ static bool make_query(struct query *q, const struct kube_request *rq,
 }
 
 /* 1 selected, 0 not, -1 no memory. */
-static int selects(const struct query *q, const struct rec_object *o,
+static int selects(const struct query *q, const struct kube_rec_object *o,
                    struct aicr_error *err)
 {
   if (q->ns != NULL && strcmp(o->ns, q->ns) != 0) {
@@ -216,7 +216,7 @@ static void write_tail(struct aicr_buf *b, const struct kube_resource *r,
 
 /* One page. A token is only given when another item follows. */
 static void give_page(struct kube_answer *a, const struct kube_resource *r,
-                      const struct rec_set *set, const struct query *q,
+                      const struct kube_rec_set *set, const struct query *q,
                       unsigned limit)
 {
   struct aicr_buf *b = &a->body;
@@ -224,7 +224,7 @@ static void give_page(struct kube_answer *a, const struct kube_resource *r,
   set_head(a, 200, JSON);
   aicr_buf_adds(b, "{\"items\":[");
   for (size_t i = q->at; i < set->count; i++) {
-    const struct rec_object *o = &set->items[i];
+    const struct kube_rec_object *o = &set->items[i];
     int yes = selects(q, o, &a->error);
     if (yes < 0) {
       no_memory(a);
@@ -247,7 +247,7 @@ static void give_page(struct kube_answer *a, const struct kube_resource *r,
   }
 }
 
-static bool has_ns(const struct rec_type *t, const char *ns)
+static bool has_ns(const struct kube_rec_type *t, const char *ns)
 {
   for (size_t i = 0; i < t->complete_ns_count; i++) {
     if (strcmp(t->complete_ns[i], ns) == 0) {
@@ -257,12 +257,12 @@ static bool has_ns(const struct rec_type *t, const char *ns)
   return false;
 }
 
-static const struct rec_failure *failure_of(const struct rec_type *t,
-                                            const char *ns)
+static const struct kube_rec_failure *failure_of(const struct kube_rec_type *t,
+                                                 const char *ns)
 {
-  const struct rec_failure *found = NULL;
+  const struct kube_rec_failure *found = NULL;
   for (size_t i = 0; i < t->failure_count; i++) {
-    const struct rec_failure *f = &t->failures[i];
+    const struct kube_rec_failure *f = &t->failures[i];
     bool same =
         ns == NULL ? f->ns == NULL : f->ns != NULL && strcmp(f->ns, ns) == 0;
     found = same ? f : found;
@@ -270,17 +270,19 @@ static const struct rec_failure *failure_of(const struct rec_type *t,
   return found;
 }
 
-static void give_failure(struct kube_answer *a, const struct rec_failure *f)
+static void give_failure(struct kube_answer *a,
+                         const struct kube_rec_failure *f)
 {
   give_body(a, f->http, f->content_type, f->body, f->len);
 }
 
 /* Without an index: what is nearest to the request decides, errors first. True
  * when an error is the answer, or nothing is. */
-static bool folder_refuses(const struct rec_type *t,
+static bool folder_refuses(const struct kube_rec_type *t,
                            const struct kube_request *rq, struct kube_answer *a)
 {
-  const struct rec_failure *f = rq->ns == NULL ? NULL : failure_of(t, rq->ns);
+  const struct kube_rec_failure *f =
+      rq->ns == NULL ? NULL : failure_of(t, rq->ns);
   if (f != NULL) {
     give_failure(a, f);
     return true;
@@ -300,11 +302,12 @@ static bool folder_refuses(const struct rec_type *t,
   return false;
 }
 
-static void answer_folder(struct rec_store *s, const struct kube_request *rq,
-                          struct kube_answer *a)
+static void answer_folder(struct kube_rec_store *s,
+                          const struct kube_request *rq, struct kube_answer *a)
 {
   const struct kube_resource *r = &rq->resource;
-  const struct rec_type *t = rec_store_find(s, r->group, r->version, r->plural);
+  const struct kube_rec_type *t =
+      kube_rec_store_find(s, r->group, r->version, r->plural);
   if (t == NULL || rq->subresource != NULL) {
     give_not_recorded(a, rq, "nothing of it was recorded");
     return;
@@ -314,8 +317,8 @@ static void answer_folder(struct rec_store *s, const struct kube_request *rq,
   }
   bool complete = t->complete || (rq->ns != NULL && has_ns(t, rq->ns));
   if (rq->verb == KUBE_GET) {
-    const struct rec_object *o =
-        rec_set_find(&t->set, rq->ns == NULL ? "" : rq->ns, rq->name);
+    const struct kube_rec_object *o =
+        kube_rec_set_find(&t->set, rq->ns == NULL ? "" : rq->ns, rq->name);
     if (o != NULL) {
       give_object(a, &t->r, o);
     } else if (complete) {
@@ -346,13 +349,13 @@ struct run {
   size_t first, count;
 };
 
-static struct run find_run(const struct rec_store *s,
-                           const struct rec_entry *key)
+static struct run find_run(const struct kube_rec_store *s,
+                           const struct kube_rec_entry *key)
 {
   size_t low = 0, high = s->entry_count;
   while (low < high) {
     size_t mid = low + (high - low) / 2;
-    if (rec_entry_compare(&s->entries[mid], key) < 0) {
+    if (kube_rec_entry_compare(&s->entries[mid], key) < 0) {
       low = mid + 1;
     } else {
       high = mid;
@@ -360,7 +363,7 @@ static struct run find_run(const struct rec_store *s,
   }
   struct run run = {low, 0};
   while (low < s->entry_count &&
-         rec_entry_compare(&s->entries[low], key) == 0) {
+         kube_rec_entry_compare(&s->entries[low], key) == 0) {
     run.count++;
     low++;
   }
@@ -369,10 +372,12 @@ static struct run find_run(const struct rec_store *s,
 
 /* The answer whose turn it is. A later page belongs to the answer that its
  * token names. */
-static struct rec_entry *take_turn(struct rec_store *s, struct run run,
-                                   const struct kube_request *rq, bool advance)
+static struct kube_rec_entry *take_turn(struct kube_rec_store *s,
+                                        struct run run,
+                                        const struct kube_request *rq,
+                                        bool advance)
 {
-  struct rec_entry *first = &s->entries[run.first];
+  struct kube_rec_entry *first = &s->entries[run.first];
   size_t serial = 0, at = 0, turn = first->served;
   if (rq->page != NULL && read_token(rq->page, &serial, &at) &&
       serial < run.count) {
@@ -388,7 +393,7 @@ static struct rec_entry *take_turn(struct rec_store *s, struct run run,
   return &s->entries[run.first + turn];
 }
 
-static void give_entry(struct rec_store *s, const struct rec_entry *e,
+static void give_entry(struct kube_rec_store *s, const struct kube_rec_entry *e,
                        size_t serial, const struct kube_request *rq,
                        bool select, struct kube_answer *a)
 {
@@ -415,7 +420,7 @@ static void give_entry(struct rec_store *s, const struct rec_entry *e,
 
 /* A complete list tells more than it was asked for: other selectors, one
  * namespace of all, single objects. */
-static bool derive(struct rec_store *s, struct rec_entry *key,
+static bool derive(struct kube_rec_store *s, struct kube_rec_entry *key,
                    const struct kube_request *rq, struct kube_answer *a)
 {
   char *const ns[] = {key->ns, ""};
@@ -427,7 +432,7 @@ static bool derive(struct rec_store *s, struct rec_entry *key,
     if (run.count == 0) {
       continue;
     }
-    struct rec_entry *e = take_turn(s, run, rq, rq->verb == KUBE_LIST);
+    struct kube_rec_entry *e = take_turn(s, run, rq, rq->verb == KUBE_LIST);
     if (e->http != 200 || e->body != NULL) {
       continue;
     }
@@ -435,8 +440,8 @@ static bool derive(struct rec_store *s, struct rec_entry *key,
       give_entry(s, e, (size_t)(e - &s->entries[run.first]), rq, true, a);
       return true;
     }
-    const struct rec_object *o =
-        rec_set_find(&e->set, rq->ns == NULL ? "" : rq->ns, rq->name);
+    const struct kube_rec_object *o =
+        kube_rec_set_find(&e->set, rq->ns == NULL ? "" : rq->ns, rq->name);
     if (o != NULL) {
       give_object(a, &s->types[e->type].r, o);
     } else {
@@ -447,17 +452,18 @@ static bool derive(struct rec_store *s, struct rec_entry *key,
   return false;
 }
 
-static void answer_index(struct rec_store *s, const struct kube_request *rq,
-                         struct kube_answer *a)
+static void answer_index(struct kube_rec_store *s,
+                         const struct kube_request *rq, struct kube_answer *a)
 {
   const struct kube_resource *r = &rq->resource;
-  const struct rec_type *t = rec_store_find(s, r->group, r->version, r->plural);
+  const struct kube_rec_type *t =
+      kube_rec_store_find(s, r->group, r->version, r->plural);
   if (t == NULL) {
     give_not_recorded(a, rq, "index.jsonl has no line of it");
     return;
   }
   /* only compared with, never changed */
-  struct rec_entry key = {
+  struct kube_rec_entry key = {
       .type = (size_t)(t - s->types),
       .verb = rq->verb,
       .ns = (char *)(rq->ns == NULL ? "" : rq->ns),
@@ -467,15 +473,15 @@ static void answer_index(struct rec_store *s, const struct kube_request *rq,
       .field = (char *)(rq->field == NULL ? "" : rq->field)};
   struct run run = find_run(s, &key);
   if (run.count > 0) {
-    struct rec_entry *e = take_turn(s, run, rq, true);
+    struct kube_rec_entry *e = take_turn(s, run, rq, true);
     give_entry(s, e, (size_t)(e - &s->entries[run.first]), rq, false, a);
   } else if (rq->subresource != NULL || !derive(s, &key, rq, a)) {
     give_not_recorded(a, rq, "index.jsonl has no line that answers it");
   }
 }
 
-void rec_answer(struct rec_store *s, const struct kube_request *rq,
-                struct kube_answer *a)
+void kube_rec_answer(struct kube_rec_store *s, const struct kube_request *rq,
+                     struct kube_answer *a)
 {
   a->attempts = 1;
   if (rq->verb != KUBE_GET && rq->verb != KUBE_LIST) {

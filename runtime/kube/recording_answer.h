@@ -8,7 +8,7 @@
  * a request. `answer` is zeroed. What a recording cannot know is answer->error
  * INTERNAL/"not-recorded", a write METHOD_NOT_ALLOWED/"read-only". Advances
  * through the repeats of an indexed answer. */
-void rec_answer(struct rec_store *s, const struct kube_request *rq,
-                struct kube_answer *answer);
+void kube_rec_answer(struct kube_rec_store *s, const struct kube_request *rq,
+                     struct kube_answer *answer);
 
 #endif

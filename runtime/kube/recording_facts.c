@@ -45,7 +45,7 @@ struct slot {
   const char *what;
 };
 
-static struct slot slot_of(struct rec_facts *f, enum member m)
+static struct slot slot_of(struct kube_rec_facts *f, enum member m)
 {
   switch (m) {
   case API_VERSION:
@@ -65,7 +65,7 @@ static struct slot slot_of(struct rec_facts *f, enum member m)
   }
 }
 
-static bool take_text(struct rec_facts *f, enum member m,
+static bool take_text(struct kube_rec_facts *f, enum member m,
                       const struct aicr_json_reader *r, struct aicr_error *err)
 {
   struct slot s = slot_of(f, m);
@@ -84,7 +84,7 @@ static bool take_text(struct rec_facts *f, enum member m,
 
 /* What a token means for the facts. `top` and `inner` are the members of the
  * object and of its metadata whose values come next. */
-static bool take_token(struct rec_facts *f, enum aicr_json_token token,
+static bool take_token(struct kube_rec_facts *f, enum aicr_json_token token,
                        const struct aicr_json_reader *r, enum member *top,
                        enum member *inner, struct aicr_error *err)
 {
@@ -117,13 +117,13 @@ static bool take_token(struct rec_facts *f, enum aicr_json_token token,
   }
 }
 
-bool rec_read_facts(const char *text, size_t len, struct rec_facts *out,
-                    struct aicr_error *err)
+bool kube_rec_read_facts(const char *text, size_t len,
+                         struct kube_rec_facts *out, struct aicr_error *err)
 {
   struct aicr_json_reader r;
   enum member top = OTHER, inner = OTHER;
   bool ok = true;
-  *out = (struct rec_facts){0};
+  *out = (struct kube_rec_facts){0};
   aicr_json_init(&r, AICR_JSON_STRICT, AICR_JSON_DEPTH);
   aicr_json_feed(&r, text, len);
   aicr_json_finish(&r);

@@ -21,11 +21,11 @@ static bool fail_file(struct aicr_error *err, const char *reason,
                    aicr_quote(&q, path, strlen(path)), what);
 }
 
-bool rec_files_open(struct rec_files *f, const char *path,
-                    struct aicr_error *err)
+bool kube_rec_files_open(struct kube_rec_files *f, const char *path,
+                         struct aicr_error *err)
 {
   struct stat st;
-  *f = (struct rec_files){.root = -1};
+  *f = (struct kube_rec_files){.root = -1};
   if (path[0] == '\0') {
     return aicr_fail(err, AICR_INVALID_REQUEST, "recording-missing",
                      "the recording's path is empty");
@@ -42,12 +42,12 @@ bool rec_files_open(struct rec_files *f, const char *path,
     f->is_folder = S_ISDIR(st.st_mode);
     return true;
   }
-  rec_files_close(f);
+  kube_rec_files_close(f);
   return fail_file(err, "recording-invalid", path,
                    "a recording is a folder or a file");
 }
 
-void rec_files_close(struct rec_files *f)
+void kube_rec_files_close(struct kube_rec_files *f)
 {
   if (f->root >= 0) {
     close(f->root);
@@ -55,7 +55,7 @@ void rec_files_close(struct rec_files *f)
   f->root = -1;
 }
 
-static bool read_all(struct rec_files *f, int fd, const char *path,
+static bool read_all(struct kube_rec_files *f, int fd, const char *path,
                      struct aicr_buf *text, struct aicr_error *err)
 {
   size_t room = 1u << 16;
@@ -86,7 +86,7 @@ static bool read_all(struct rec_files *f, int fd, const char *path,
 }
 
 /* Checks what was opened and reads it. Closes fd. */
-static bool read_file(struct rec_files *f, int fd, const char *path,
+static bool read_file(struct kube_rec_files *f, int fd, const char *path,
                       struct aicr_buf *text, struct aicr_error *err)
 {
   struct stat st;
@@ -144,8 +144,9 @@ static int open_step(int folder, const char *name, size_t len, bool last,
   return fd;
 }
 
-bool rec_files_read(struct rec_files *f, const char *path, bool *found,
-                    struct aicr_buf *text, struct aicr_error *err)
+bool kube_rec_files_read(struct kube_rec_files *f, const char *path,
+                         bool *found, struct aicr_buf *text,
+                         struct aicr_error *err)
 {
   if (found != NULL) {
     *found = true;
@@ -184,8 +185,8 @@ bool rec_files_read(struct rec_files *f, const char *path, bool *found,
   return read_file(f, at, path, text, err);
 }
 
-bool rec_files_sort(struct rec_files *f, const char *name, enum rec_sort *out,
-                    struct aicr_error *err)
+bool kube_rec_files_sort(struct kube_rec_files *f, const char *name,
+                         enum kube_rec_sort *out, struct aicr_error *err)
 {
   struct stat st;
   *out = REC_ABSENT;
@@ -238,7 +239,7 @@ static int compare_names(const void *a, const void *b)
   return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static bool list_folder(struct rec_files *f, int fd, const char *path,
+static bool list_folder(struct kube_rec_files *f, int fd, const char *path,
                         struct names *names, struct aicr_error *err)
 {
   /* The stream closes its descriptor; ours is still needed. */
@@ -272,12 +273,13 @@ static bool list_folder(struct rec_files *f, int fd, const char *path,
   return ok;
 }
 
-static bool walk(struct rec_files *f, int fd, const char *path, unsigned depth,
-                 const struct rec_visitor *v, struct aicr_error *err);
+static bool walk(struct kube_rec_files *f, int fd, const char *path,
+                 unsigned depth, const struct kube_rec_visitor *v,
+                 struct aicr_error *err);
 
-static bool walk_entry(struct rec_files *f, int folder, const char *name,
+static bool walk_entry(struct kube_rec_files *f, int folder, const char *name,
                        const char *path, unsigned depth,
-                       const struct rec_visitor *v, struct aicr_error *err)
+                       const struct kube_rec_visitor *v, struct aicr_error *err)
 {
   struct stat st;
   bool absent = false, ok = true;
@@ -304,8 +306,9 @@ static bool walk_entry(struct rec_files *f, int folder, const char *name,
   return ok;
 }
 
-static bool walk(struct rec_files *f, int fd, const char *path, unsigned depth,
-                 const struct rec_visitor *v, struct aicr_error *err)
+static bool walk(struct kube_rec_files *f, int fd, const char *path,
+                 unsigned depth, const struct kube_rec_visitor *v,
+                 struct aicr_error *err)
 {
   struct names names = {0};
   struct aicr_buf child;
@@ -332,8 +335,9 @@ static bool walk(struct rec_files *f, int fd, const char *path, unsigned depth,
   return ok;
 }
 
-bool rec_files_walk(struct rec_files *f, const char *path,
-                    const struct rec_visitor *v, struct aicr_error *err)
+bool kube_rec_files_walk(struct kube_rec_files *f, const char *path,
+                         const struct kube_rec_visitor *v,
+                         struct aicr_error *err)
 {
   bool absent = false;
   if (path[0] == '\0') {

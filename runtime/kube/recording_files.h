@@ -14,31 +14,32 @@
 #define REC_DEPTH_MAX 16u
 #define REC_TOTAL_MAX ((size_t)1 << 30)
 
-struct rec_files {
+struct kube_rec_files {
   int root; /* the folder, or the file when it is one; -1: closed */
   bool is_folder;
   size_t files, bytes; /* seen and read so far */
 };
 
 /* The path itself may lead over links: the user named it. */
-bool rec_files_open(struct rec_files *f, const char *path,
-                    struct aicr_error *err);
-void rec_files_close(struct rec_files *f);
+bool kube_rec_files_open(struct kube_rec_files *f, const char *path,
+                         struct aicr_error *err);
+void kube_rec_files_close(struct kube_rec_files *f);
 
 /* Reads the recording's one file (is_folder false) or a file below the folder
  * into *text, which the caller frees. Absent: *found false and no error, when
  * found is not NULL. `path` has no empty, "." or ".." steps. */
-bool rec_files_read(struct rec_files *f, const char *path, bool *found,
-                    struct aicr_buf *text, struct aicr_error *err);
+bool kube_rec_files_read(struct kube_rec_files *f, const char *path,
+                         bool *found, struct aicr_buf *text,
+                         struct aicr_error *err);
 
-enum rec_sort { REC_ABSENT, REC_FILE, REC_FOLDER };
+enum kube_rec_sort { REC_ABSENT, REC_FILE, REC_FOLDER };
 
 /* What lies at a path of one step. */
-bool rec_files_sort(struct rec_files *f, const char *name, enum rec_sort *out,
-                    struct aicr_error *err);
+bool kube_rec_files_sort(struct kube_rec_files *f, const char *name,
+                         enum kube_rec_sort *out, struct aicr_error *err);
 
 /* Called with a file's path and content; it may keep nothing of them. */
-struct rec_visitor {
+struct kube_rec_visitor {
   bool (*wants)(const char *path);
   bool (*visit)(void *ctx, const char *path, const struct aicr_buf *text,
                 struct aicr_error *err);
@@ -47,7 +48,8 @@ struct rec_visitor {
 
 /* Visits all files below a path of one step ("" for the whole folder), in the
  * order of their names' bytes. Names that begin with '.' are passed over. */
-bool rec_files_walk(struct rec_files *f, const char *path,
-                    const struct rec_visitor *v, struct aicr_error *err);
+bool kube_rec_files_walk(struct kube_rec_files *f, const char *path,
+                         const struct kube_rec_visitor *v,
+                         struct aicr_error *err);
 
 #endif

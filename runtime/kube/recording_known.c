@@ -24,12 +24,13 @@ static void add_word(char *out, size_t size, const char *word)
   memcpy(out + have, word, n + 1);
 }
 
-static bool add_known(struct rec_store *s, const struct kube_resource *r,
+static bool add_known(struct kube_rec_store *s, const struct kube_resource *r,
                       const char *singular, const cJSON *short_names,
                       struct aicr_error *err)
 {
-  struct rec_known *k = rec_grow((void **)&s->known, &s->known_count,
-                                 &s->known_cap, sizeof *k, KNOWN_MAX, err);
+  struct kube_rec_known *k =
+      kube_rec_grow((void **)&s->known, &s->known_count, &s->known_cap,
+                    sizeof *k, KNOWN_MAX, err);
   if (k == NULL) {
     return false;
   }
@@ -44,7 +45,7 @@ static bool add_known(struct rec_store *s, const struct kube_resource *r,
   return true;
 }
 
-static bool add_resources(struct rec_store *s, const char *group,
+static bool add_resources(struct kube_rec_store *s, const char *group,
                           const char *version, const cJSON *resources,
                           struct aicr_error *err)
 {
@@ -69,15 +70,15 @@ static bool add_resources(struct rec_store *s, const char *group,
 }
 
 /* A group version whose server was down says nothing about its resources. */
-static bool add_stale(struct rec_store *s, const char *group,
+static bool add_stale(struct kube_rec_store *s, const char *group,
                       const char *version, struct aicr_error *err)
 {
   if (strlen(group) > KUBE_NAME_MAX || strlen(version) > 63) {
     return true; /* nothing of that name can be asked for */
   }
-  struct rec_group_version *g =
-      rec_grow((void **)&s->stale, &s->stale_count, &s->stale_cap, sizeof *g,
-               KNOWN_MAX, err);
+  struct kube_rec_group_version *g =
+      kube_rec_grow((void **)&s->stale, &s->stale_count, &s->stale_cap,
+                    sizeof *g, KNOWN_MAX, err);
   if (g == NULL) {
     return false;
   }
@@ -85,7 +86,7 @@ static bool add_stale(struct rec_store *s, const char *group,
          kube_set_text(g->version, sizeof g->version, version);
 }
 
-static bool add_group(struct rec_store *s, const cJSON *item,
+static bool add_group(struct kube_rec_store *s, const cJSON *item,
                       struct aicr_error *err)
 {
   const char *group =
@@ -106,8 +107,8 @@ static bool add_group(struct rec_store *s, const cJSON *item,
   return true;
 }
 
-bool rec_add_discovery(struct rec_store *s, const char *text, size_t len,
-                       bool *taken, struct aicr_error *err)
+bool kube_rec_add_discovery(struct kube_rec_store *s, const char *text,
+                            size_t len, bool *taken, struct aicr_error *err)
 {
   cJSON *tree = kube_json_tree(text, len, err);
   *taken = false;
@@ -137,8 +138,8 @@ bool rec_add_discovery(struct rec_store *s, const char *text, size_t len,
   return ok;
 }
 
-bool rec_add_definition(struct rec_store *s, const char *text, size_t len,
-                        struct aicr_error *err)
+bool kube_rec_add_definition(struct kube_rec_store *s, const char *text,
+                             size_t len, struct aicr_error *err)
 {
   cJSON *tree = kube_json_tree(text, len, err);
   if (tree == NULL) {
@@ -161,7 +162,7 @@ bool rec_add_definition(struct rec_store *s, const char *text, size_t len,
                       kube_json_text(names, "plural")) &&
         kube_set_text(r.kind, sizeof r.kind, kube_json_text(names, "kind"));
     if (ok && fits &&
-        rec_store_known(s, r.group, r.version, r.plural) == NULL) {
+        kube_rec_store_known(s, r.group, r.version, r.plural) == NULL) {
       ok = add_known(s, &r, kube_json_text(names, "singular"),
                      kube_json_member(names, "shortNames"), err);
     }
@@ -197,7 +198,7 @@ static void guess_plural(const char *kind, char *out, size_t size)
   }
 }
 
-static void warn_guess(const struct rec_type *t, struct aicr_buf *warnings)
+static void warn_guess(const struct kube_rec_type *t, struct aicr_buf *warnings)
 {
   struct aicr_quoted kind, plural;
   if (warnings != NULL) {
@@ -207,10 +208,10 @@ static void warn_guess(const struct rec_type *t, struct aicr_buf *warnings)
   }
 }
 
-static const struct rec_known *known_kind(const struct rec_store *s,
-                                          const struct kube_resource *r)
+static const struct kube_rec_known *known_kind(const struct kube_rec_store *s,
+                                               const struct kube_resource *r)
 {
-  const struct rec_known *other = NULL;
+  const struct kube_rec_known *other = NULL;
   for (size_t i = 0; i < s->known_count; i++) {
     const struct kube_resource *k = &s->known[i].r;
     if (strcmp(k->group, r->group) != 0 || strcmp(k->kind, r->kind) != 0) {
@@ -224,21 +225,21 @@ static const struct rec_known *known_kind(const struct rec_store *s,
   return other;
 }
 
-static const struct kube_resource *known_plural(const struct rec_store *s,
+static const struct kube_resource *known_plural(const struct kube_rec_store *s,
                                                 const struct kube_resource *r)
 {
-  const struct rec_known *k =
-      rec_store_known(s, r->group, r->version, r->plural);
-  k = k != NULL ? k : rec_store_known(s, r->group, NULL, r->plural);
+  const struct kube_rec_known *k =
+      kube_rec_store_known(s, r->group, r->version, r->plural);
+  k = k != NULL ? k : kube_rec_store_known(s, r->group, NULL, r->plural);
   return k != NULL ? &k->r : kube_builtin_by_name(r->group, r->plural);
 }
 
-void rec_name_type(const struct rec_store *s, struct rec_type *t,
-                   struct aicr_buf *warnings)
+void kube_rec_name_type(const struct kube_rec_store *s, struct kube_rec_type *t,
+                        struct aicr_buf *warnings)
 {
   const struct kube_resource *known = NULL;
   if (t->r.plural[0] == '\0') {
-    const struct rec_known *k = known_kind(s, &t->r);
+    const struct kube_rec_known *k = known_kind(s, &t->r);
     known = k != NULL
                 ? &k->r
                 : kube_builtin_by_kind(t->r.group, t->r.version, t->r.kind);

@@ -12,13 +12,13 @@ static bool fail_line(struct aicr_error *err, size_t line,
 {
   if (inner->code == AICR_INTERNAL ||
       strcmp(inner->reason, "recording-too-large") == 0) {
-    return rec_fail(err, INDEX, inner);
+    return kube_rec_fail(err, INDEX, inner);
   }
-  return rec_invalid(err, INDEX, "line %zu: %s", line, inner->message);
+  return kube_rec_invalid(err, INDEX, "line %zu: %s", line, inner->message);
 }
 
-static bool copy_key(struct rec_entry *e, const struct kube_index_line *line,
-                     struct aicr_error *err)
+static bool copy_key(struct kube_rec_entry *e,
+                     const struct kube_index_line *line, struct aicr_error *err)
 {
   const struct {
     char **to;
@@ -29,7 +29,7 @@ static bool copy_key(struct rec_entry *e, const struct kube_index_line *line,
                {&e->label, line->label},
                {&e->field, line->field}};
   for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-    *texts[i].to = rec_copy(texts[i].from, strlen(texts[i].from), err);
+    *texts[i].to = kube_rec_copy(texts[i].from, strlen(texts[i].from), err);
     if (*texts[i].to == NULL) {
       return false;
     }
@@ -37,25 +37,25 @@ static bool copy_key(struct rec_entry *e, const struct kube_index_line *line,
   return true;
 }
 
-static bool keep_body(struct rec_entry *e, const char *text, size_t len,
+static bool keep_body(struct kube_rec_entry *e, const char *text, size_t len,
                       struct aicr_error *err)
 {
-  e->body = rec_copy(text, len, err);
+  e->body = kube_rec_copy(text, len, err);
   e->len = len;
   return e->body != NULL;
 }
 
 /* A success whose body should be JSON: a list is cut, an object stays. */
-static bool take_json(struct rec_loader *l, struct rec_entry *e,
+static bool take_json(struct kube_rec_loader *l, struct kube_rec_entry *e,
                       const char *file, const struct aicr_buf *text,
                       struct aicr_error *err)
 {
-  struct rec_facts facts;
+  struct kube_rec_facts facts;
   struct aicr_error bad;
   const char *data = text->data == NULL ? "" : text->data;
-  struct rec_type *t = &l->store->types[e->type];
-  if (!rec_read_facts(data, text->len, &facts, &bad)) {
-    return rec_fail(err, file, &bad);
+  struct kube_rec_type *t = &l->store->types[e->type];
+  if (!kube_rec_read_facts(data, text->len, &facts, &bad)) {
+    return kube_rec_fail(err, file, &bad);
   }
   if (e->verb != KUBE_LIST || !facts.has_items) {
     if (t->r.kind[0] == '\0' && e->verb == KUBE_GET &&
@@ -65,11 +65,11 @@ static bool take_json(struct rec_loader *l, struct rec_entry *e,
     return keep_body(e, data, text->len, err);
   }
   const struct kube_resource want = t->r;
-  struct rec_list list = {.want = &want,
-                          .type = e->type,
-                          .ns = e->ns[0] == '\0' ? NULL : e->ns,
-                          .set = &e->set};
-  if (!rec_load_list(l, file, data, text->len, &list, err)) {
+  struct kube_rec_list list = {.want = &want,
+                               .type = e->type,
+                               .ns = e->ns[0] == '\0' ? NULL : e->ns,
+                               .set = &e->set};
+  if (!kube_rec_load_list(l, file, data, text->len, &list, err)) {
     return false;
   }
   if (t->r.kind[0] == '\0' && list.typed) {
@@ -78,14 +78,14 @@ static bool take_json(struct rec_loader *l, struct rec_entry *e,
   return true;
 }
 
-static bool take_failure(struct rec_entry *e, const char *file,
+static bool take_failure(struct kube_rec_entry *e, const char *file,
                          const struct aicr_buf *text, struct aicr_error *err)
 {
   const char *data = text->data == NULL ? "" : text->data;
-  struct rec_error_file wrapped;
+  struct kube_rec_error_file wrapped;
   bool found = false;
   if (strncmp(file, "errors/", 7) == 0 &&
-      !rec_read_error_file(file, data, text->len, &wrapped, &found, err)) {
+      !kube_rec_read_error_file(file, data, text->len, &wrapped, &found, err)) {
     return false;
   }
   if (!found) {
@@ -97,11 +97,11 @@ static bool take_failure(struct rec_entry *e, const char *file,
     memcpy(e->content_type, wrapped.content_type, sizeof e->content_type);
   }
   return wrapped.http == e->http ||
-         rec_invalid(err, file, "http %d, but the index says %d", wrapped.http,
-                     e->http);
+         kube_rec_invalid(err, file, "http %d, but the index says %d",
+                          wrapped.http, e->http);
 }
 
-static bool take_file(struct rec_loader *l, struct rec_entry *e,
+static bool take_file(struct kube_rec_loader *l, struct kube_rec_entry *e,
                       const char *file, struct aicr_error *err)
 {
   struct aicr_buf text;
@@ -111,7 +111,7 @@ static bool take_file(struct rec_loader *l, struct rec_entry *e,
                                "a success has a \"file\"")
                    : keep_body(e, "", 0, err);
   }
-  if (!rec_files_read(&l->files, file, NULL, &text, err)) {
+  if (!kube_rec_files_read(&l->files, file, NULL, &text, err)) {
     return false;
   }
   bool json =
@@ -128,20 +128,20 @@ static bool take_file(struct rec_loader *l, struct rec_entry *e,
   return ok;
 }
 
-static bool take_line(struct rec_loader *l, const char *data, size_t len,
+static bool take_line(struct kube_rec_loader *l, const char *data, size_t len,
                       size_t number, struct aicr_error *err)
 {
   struct kube_index_line line;
-  struct rec_store *s = l->store;
+  struct kube_rec_store *s = l->store;
   if (!kube_index_parse(data, len, &line, err)) {
     return false;
   }
-  struct rec_type *t =
-      rec_store_type(s, line.group, line.version, line.resource, NULL, err);
-  struct rec_entry *e = t == NULL
-                            ? NULL
-                            : rec_grow((void **)&s->entries, &s->entry_count,
-                                       &s->entry_cap, sizeof *e, ENTRIES, err);
+  struct kube_rec_type *t = kube_rec_store_type(s, line.group, line.version,
+                                                line.resource, NULL, err);
+  struct kube_rec_entry *e =
+      t == NULL ? NULL
+                : kube_rec_grow((void **)&s->entries, &s->entry_count,
+                                &s->entry_cap, sizeof *e, ENTRIES, err);
   if (e == NULL) {
     return false;
   }
@@ -159,16 +159,17 @@ static bool take_line(struct rec_loader *l, const char *data, size_t len,
     return false;
   }
   t->answered = t->answered || (e->http >= 200 && e->http < 300);
-  t->no_api =
-      t->no_api || rec_is_no_api(e->http, e->content_type, e->body, e->len);
+  t->no_api = t->no_api ||
+              kube_rec_is_no_api(e->http, e->content_type, e->body, e->len);
   return true;
 }
 
-bool rec_load_index(struct rec_loader *l, bool *found, struct aicr_error *err)
+bool kube_rec_load_index(struct kube_rec_loader *l, bool *found,
+                         struct aicr_error *err)
 {
   struct aicr_buf text;
   struct aicr_error bad;
-  if (!rec_files_read(&l->files, INDEX, found, &text, err)) {
+  if (!kube_rec_files_read(&l->files, INDEX, found, &text, err)) {
     return false;
   }
   bool ok = true;
@@ -178,7 +179,8 @@ bool rec_load_index(struct rec_loader *l, bool *found, struct aicr_error *err)
     const char *stop = memchr(p, '\n', (size_t)(end - p));
     size_t len = (size_t)((stop == NULL ? end : stop) - p);
     if (len > KUBE_INDEX_LINE_MAX) {
-      ok = rec_invalid(err, INDEX, "line %zu is longer than 1 MiB", number);
+      ok =
+          kube_rec_invalid(err, INDEX, "line %zu is longer than 1 MiB", number);
     } else if (len > strspn(p, " \t\r")) {
       ok = take_line(l, p, len, number, &bad) || fail_line(err, number, &bad);
     }

@@ -11,7 +11,8 @@
 
 #define MANIFEST "aicr-recording.json"
 
-bool rec_invalid(struct aicr_error *err, const char *file, const char *fmt, ...)
+bool kube_rec_invalid(struct aicr_error *err, const char *file, const char *fmt,
+                      ...)
 {
   char text[1536];
   struct aicr_quoted q;
@@ -23,8 +24,8 @@ bool rec_invalid(struct aicr_error *err, const char *file, const char *fmt, ...)
                    aicr_quote(&q, file, strlen(file)), text);
 }
 
-bool rec_fail(struct aicr_error *err, const char *file,
-              const struct aicr_error *inner)
+bool kube_rec_fail(struct aicr_error *err, const char *file,
+                   const struct aicr_error *inner)
 {
   struct aicr_quoted q;
   bool about_text = inner->code == AICR_INVALID_REQUEST;
@@ -39,7 +40,8 @@ bool rec_fail(struct aicr_error *err, const char *file,
                    inner->message);
 }
 
-void rec_warn(struct rec_loader *l, const char *file, const char *what)
+void kube_rec_warn(struct kube_rec_loader *l, const char *file,
+                   const char *what)
 {
   struct aicr_quoted q;
   if (l->warnings != NULL) {
@@ -48,8 +50,8 @@ void rec_warn(struct rec_loader *l, const char *file, const char *what)
   }
 }
 
-bool rec_is_no_api(int http, const char *content_type, const char *body,
-                   size_t len)
+bool kube_rec_is_no_api(int http, const char *content_type, const char *body,
+                        size_t len)
 {
   static const char text[] = "404 page not found";
   return http == 404 && strstr(content_type, "json") == NULL &&
@@ -57,16 +59,16 @@ bool rec_is_no_api(int http, const char *content_type, const char *body,
          len >= sizeof text - 1 && memcmp(body, text, sizeof text - 1) == 0;
 }
 
-bool rec_read_error_file(const char *file, const char *text, size_t len,
-                         struct rec_error_file *out, bool *found,
-                         struct aicr_error *err)
+bool kube_rec_read_error_file(const char *file, const char *text, size_t len,
+                              struct kube_rec_error_file *out, bool *found,
+                              struct aicr_error *err)
 {
   struct aicr_error bad;
-  *out = (struct rec_error_file){0};
+  *out = (struct kube_rec_error_file){0};
   *found = false;
   cJSON *tree = kube_json_tree(text, len, &bad);
   if (tree == NULL) {
-    return rec_fail(err, file, &bad);
+    return kube_rec_fail(err, file, &bad);
   }
   bool ok = true;
   const cJSON *http = kube_json_member(tree, "http");
@@ -77,16 +79,17 @@ bool rec_read_error_file(const char *file, const char *text, size_t len,
     if (!cJSON_IsNumber(http) || http->valuedouble < 300 ||
         http->valuedouble > 599 ||
         http->valuedouble != (double)http->valueint) {
-      ok = rec_invalid(err, file, "\"http\" is a number from 300 to 599");
+      ok = kube_rec_invalid(err, file, "\"http\" is a number from 300 to 599");
     } else if (!cJSON_IsString(body)) {
-      ok = rec_invalid(err, file, "\"body\" is the answer's body as a text");
+      ok = kube_rec_invalid(err, file,
+                            "\"body\" is the answer's body as a text");
     } else if (strlen(type) >= sizeof out->content_type) {
-      ok = rec_invalid(err, file, "\"contentType\" is too long");
+      ok = kube_rec_invalid(err, file, "\"contentType\" is too long");
     } else {
       out->http = http->valueint;
       memcpy(out->content_type, type, strlen(type) + 1);
       out->len = strlen(body->valuestring);
-      out->body = rec_copy(body->valuestring, out->len, err);
+      out->body = kube_rec_copy(body->valuestring, out->len, err);
       ok = out->body != NULL;
     }
   }
@@ -135,7 +138,7 @@ static bool check_place(const char *file, struct place *p,
   bool ok = kube_resource_path(&r, p->ns[0] == '\0' ? NULL : p->ns, NULL, NULL,
                                &path, &bad);
   aicr_buf_free(&path);
-  return ok || rec_fail(err, file, &bad);
+  return ok || kube_rec_fail(err, file, &bad);
 }
 
 static bool begin_place(const char **at, struct place *p)
@@ -163,9 +166,10 @@ static bool place_object(const char *file, struct place *p,
   ok = ok && step(&at, true, p->base, sizeof p->base);
   drop_ending(p->base);
   return ok ? check_place(file, p, err)
-            : rec_invalid(err, file,
-                          "expected "
-                          "objects/GROUP/VERSION/RESOURCE/[NAMESPACE/]FILE");
+            : kube_rec_invalid(
+                  err, file,
+                  "expected "
+                  "objects/GROUP/VERSION/RESOURCE/[NAMESPACE/]FILE");
 }
 
 static bool place_error(const char *file, struct place *p,
@@ -183,16 +187,18 @@ static bool place_error(const char *file, struct place *p,
     }
   }
   return ok ? check_place(file, p, err)
-            : rec_invalid(err, file,
-                          "expected "
-                          "errors/GROUP/VERSION/RESOURCE[.NAMESPACE].json");
+            : kube_rec_invalid(
+                  err, file,
+                  "expected "
+                  "errors/GROUP/VERSION/RESOURCE[.NAMESPACE].json");
 }
 
-static struct rec_type *place_type(struct rec_loader *l, const struct place *p,
-                                   struct aicr_error *err)
+static struct kube_rec_type *place_type(struct kube_rec_loader *l,
+                                        const struct place *p,
+                                        struct aicr_error *err)
 {
-  struct rec_type *t = rec_store_type(l->store, p->r.group, p->r.version,
-                                      p->r.plural, NULL, err);
+  struct kube_rec_type *t = kube_rec_store_type(
+      l->store, p->r.group, p->r.version, p->r.plural, NULL, err);
   if (t != NULL && p->ns[0] != '\0') {
     t->scoped = true;
     t->r.namespaced = true;
@@ -201,62 +207,62 @@ static struct rec_type *place_type(struct rec_loader *l, const struct place *p,
 }
 
 struct object_file {
-  struct rec_loader *loader;
+  struct kube_rec_loader *loader;
   struct place place;
   unsigned documents;
 };
 
-static bool add_list_file(struct rec_loader *l, struct rec_type *t,
+static bool add_list_file(struct kube_rec_loader *l, struct kube_rec_type *t,
                           const struct place *p, const char *file,
                           const char *text, size_t len, struct aicr_error *err)
 {
   const struct kube_resource want = t->r;
   const char *ns = p->ns[0] == '\0' ? NULL : p->ns;
-  struct rec_list list = {.want = &want,
-                          .type = (size_t)(t - l->store->types),
-                          .ns = ns,
-                          .set = &t->set};
-  if (!rec_load_list(l, file, text, len, &list, err)) {
+  struct kube_rec_list list = {.want = &want,
+                               .type = (size_t)(t - l->store->types),
+                               .ns = ns,
+                               .set = &t->set};
+  if (!kube_rec_load_list(l, file, text, len, &list, err)) {
     return false;
   }
   if (t->r.kind[0] == '\0' && list.typed) {
     memcpy(t->r.kind, list.kind, sizeof t->r.kind);
   }
-  return rec_type_complete(t, ns, err);
+  return kube_rec_type_complete(t, ns, err);
 }
 
-static bool add_object_file(struct rec_loader *l, struct rec_type *t,
+static bool add_object_file(struct kube_rec_loader *l, struct kube_rec_type *t,
                             const struct place *p, const char *file,
                             const char *text, size_t len,
                             struct aicr_error *err)
 {
-  struct rec_facts facts;
+  struct kube_rec_facts facts;
   struct aicr_error bad;
   struct aicr_quoted q;
   char want[320];
-  if (!rec_read_facts(text, len, &facts, &bad)) {
-    return rec_fail(err, file, &bad);
+  if (!kube_rec_read_facts(text, len, &facts, &bad)) {
+    return kube_rec_fail(err, file, &bad);
   }
   snprintf(want, sizeof want, "%s%s%s", t->r.group,
            t->r.group[0] == '\0' ? "" : "/", t->r.version);
   if (facts.name[0] == '\0') {
-    return rec_invalid(err, file, "the object has no metadata.name");
+    return kube_rec_invalid(err, file, "the object has no metadata.name");
   }
   if (facts.api_version[0] != '\0' && strcmp(facts.api_version, want) != 0) {
-    return rec_invalid(
+    return kube_rec_invalid(
         err, file, "the object's apiVersion is %s, not %s",
         aicr_quote(&q, facts.api_version, strlen(facts.api_version)), want);
   }
   if (p->ns[0] != '\0' && strcmp(facts.ns, p->ns) != 0) {
-    return rec_invalid(err, file, "the object is in namespace %s",
-                       aicr_quote(&q, facts.ns, strlen(facts.ns)));
+    return kube_rec_invalid(err, file, "the object is in namespace %s",
+                            aicr_quote(&q, facts.ns, strlen(facts.ns)));
   }
   if (t->r.kind[0] == '\0') {
     memcpy(t->r.kind, facts.kind, sizeof t->r.kind);
   }
   t->answered = true;
-  return rec_set_add(l->store, &t->set, text, len, &facts,
-                     (size_t)(t - l->store->types), err);
+  return kube_rec_set_add(l->store, &t->set, text, len, &facts,
+                          (size_t)(t - l->store->types), err);
 }
 
 static bool each_object(void *ctx, const char *file, const char *text,
@@ -264,9 +270,9 @@ static bool each_object(void *ctx, const char *file, const char *text,
 {
   struct object_file *f = ctx;
   if (++f->documents > 1) {
-    return rec_invalid(err, file, "more than one document");
+    return kube_rec_invalid(err, file, "more than one document");
   }
-  struct rec_type *t = place_type(f->loader, &f->place, err);
+  struct kube_rec_type *t = place_type(f->loader, &f->place, err);
   if (t == NULL) {
     return false;
   }
@@ -279,31 +285,31 @@ static bool visit_object(void *ctx, const char *file,
                          const struct aicr_buf *text, struct aicr_error *err)
 {
   struct object_file f = {.loader = ctx};
-  const struct rec_document_visitor v = {each_object, &f};
+  const struct kube_rec_document_visitor v = {each_object, &f};
   if (!place_object(file, &f.place, err) ||
-      !rec_each_document(file, text, &v, err)) {
+      !kube_rec_each_document(file, text, &v, err)) {
     return false;
   }
-  return f.documents == 1 || rec_invalid(err, file, "the file is empty");
+  return f.documents == 1 || kube_rec_invalid(err, file, "the file is empty");
 }
 
 static bool visit_error(void *ctx, const char *file,
                         const struct aicr_buf *text, struct aicr_error *err)
 {
-  struct rec_loader *l = ctx;
+  struct kube_rec_loader *l = ctx;
   struct place p;
-  struct rec_error_file read;
+  struct kube_rec_error_file read;
   bool found = false;
   if (!place_error(file, &p, err) ||
-      !rec_read_error_file(file, text->data == NULL ? "" : text->data,
-                           text->len, &read, &found, err)) {
+      !kube_rec_read_error_file(file, text->data == NULL ? "" : text->data,
+                                text->len, &read, &found, err)) {
     return false;
   }
   if (!found) {
-    return rec_invalid(err, file, "expected {http, contentType, body}");
+    return kube_rec_invalid(err, file, "expected {http, contentType, body}");
   }
-  struct rec_type *t = place_type(l, &p, err);
-  struct rec_failure *grown =
+  struct kube_rec_type *t = place_type(l, &p, err);
+  struct kube_rec_failure *grown =
       t == NULL
           ? NULL
           : aicr_realloc(t->failures, (t->failure_count + 1) * sizeof *grown);
@@ -312,14 +318,14 @@ static bool visit_error(void *ctx, const char *file,
     return aicr_fail(err, AICR_INTERNAL, "memory", "no memory for a recording");
   }
   t->failures = grown;
-  struct rec_failure *f = &grown[t->failure_count++];
-  *f = (struct rec_failure){
+  struct kube_rec_failure *f = &grown[t->failure_count++];
+  *f = (struct kube_rec_failure){
       .http = read.http, .body = read.body, .len = read.len};
   memcpy(f->content_type, read.content_type, sizeof f->content_type);
-  f->file = rec_copy(file, strlen(file), err);
-  f->ns = p.ns[0] == '\0' ? NULL : rec_copy(p.ns, strlen(p.ns), err);
-  t->no_api =
-      t->no_api || rec_is_no_api(f->http, f->content_type, f->body, f->len);
+  f->file = kube_rec_copy(file, strlen(file), err);
+  f->ns = p.ns[0] == '\0' ? NULL : kube_rec_copy(p.ns, strlen(p.ns), err);
+  t->no_api = t->no_api ||
+              kube_rec_is_no_api(f->http, f->content_type, f->body, f->len);
   return f->file != NULL && (f->ns != NULL || p.ns[0] == '\0');
 }
 
@@ -332,15 +338,15 @@ static bool is_json(const char *path)
 static bool visit_document(void *ctx, const char *file,
                            const struct aicr_buf *text, struct aicr_error *err)
 {
-  return rec_load_documents(ctx, file, text, err);
+  return kube_rec_load_documents(ctx, file, text, err);
 }
 
-static bool load_manifest(struct rec_loader *l, struct aicr_error *err)
+static bool load_manifest(struct kube_rec_loader *l, struct aicr_error *err)
 {
   struct aicr_buf text;
   struct aicr_error bad;
   bool found = false;
-  if (!rec_files_read(&l->files, MANIFEST, &found, &text, err)) {
+  if (!kube_rec_files_read(&l->files, MANIFEST, &found, &text, err)) {
     return false;
   }
   if (!found) {
@@ -350,17 +356,18 @@ static bool load_manifest(struct rec_loader *l, struct aicr_error *err)
       kube_json_tree(text.data == NULL ? "" : text.data, text.len, &bad);
   aicr_buf_free(&text);
   if (tree == NULL) {
-    return rec_fail(err, MANIFEST, &bad);
+    return kube_rec_fail(err, MANIFEST, &bad);
   }
   const cJSON *schema = kube_json_member(tree, "schema");
   const char *captured = kube_json_text(tree, "capturedAt");
   bool ok = true;
   if (!cJSON_IsNumber(schema) || schema->valuedouble != 1) {
-    ok = rec_invalid(err, MANIFEST, "\"schema\" is not 1, the only one known");
+    ok = kube_rec_invalid(err, MANIFEST,
+                          "\"schema\" is not 1, the only one known");
   } else if (captured[0] != '\0' &&
              !aicr_time_parse(captured, strlen(captured), &l->store->captured,
                               &bad)) {
-    ok = rec_invalid(err, MANIFEST, "capturedAt: %s", bad.message);
+    ok = kube_rec_invalid(err, MANIFEST, "capturedAt: %s", bad.message);
   }
   snprintf(l->store->context, sizeof l->store->context, "%.255s",
            kube_json_text(tree, "context"));
@@ -370,49 +377,51 @@ static bool load_manifest(struct rec_loader *l, struct aicr_error *err)
   return ok;
 }
 
-static bool load_discovery(struct rec_loader *l, const char *file,
+static bool load_discovery(struct kube_rec_loader *l, const char *file,
                            struct aicr_error *err)
 {
   struct aicr_buf text;
   struct aicr_error bad;
   bool found = false, taken = false;
-  if (!rec_files_read(&l->files, file, &found, &text, err)) {
+  if (!kube_rec_files_read(&l->files, file, &found, &text, err)) {
     return false;
   }
   if (!found) {
     return true;
   }
-  bool ok = rec_add_discovery(l->store, text.data == NULL ? "" : text.data,
-                              text.len, &taken, &bad) ||
-            rec_fail(err, file, &bad);
+  bool ok = kube_rec_add_discovery(l->store, text.data == NULL ? "" : text.data,
+                                   text.len, &taken, &bad) ||
+            kube_rec_fail(err, file, &bad);
   aicr_buf_free(&text);
   if (ok && !taken) {
-    rec_warn(l, file,
-             "no aggregated discovery (APIGroupDiscoveryList); it is ignored");
+    kube_rec_warn(
+        l, file,
+        "no aggregated discovery (APIGroupDiscoveryList); it is ignored");
   }
   return ok;
 }
 
-static bool load_own(struct rec_loader *l, struct aicr_error *err)
+static bool load_own(struct kube_rec_loader *l, struct aicr_error *err)
 {
-  const struct rec_visitor objects = {rec_is_document, visit_object, l};
-  const struct rec_visitor errors = {is_json, visit_error, l};
+  const struct kube_rec_visitor objects = {kube_rec_is_document, visit_object,
+                                           l};
+  const struct kube_rec_visitor errors = {is_json, visit_error, l};
   if (!load_manifest(l, err) || !load_discovery(l, "discovery/api.json", err) ||
       !load_discovery(l, "discovery/apis.json", err) ||
-      !rec_load_index(l, &l->store->indexed, err)) {
+      !kube_rec_load_index(l, &l->store->indexed, err)) {
     return false;
   }
   return l->store->indexed ||
-         (rec_files_walk(&l->files, "objects", &objects, err) &&
-          rec_files_walk(&l->files, "errors", &errors, err));
+         (kube_rec_files_walk(&l->files, "objects", &objects, err) &&
+          kube_rec_files_walk(&l->files, "errors", &errors, err));
 }
 
 /* A folder with any of our own names in it is of our own format. */
-static bool is_own(struct rec_loader *l, bool *own, struct aicr_error *err)
+static bool is_own(struct kube_rec_loader *l, bool *own, struct aicr_error *err)
 {
   static const struct {
     const char *name;
-    enum rec_sort sort;
+    enum kube_rec_sort sort;
   } marks[] = {{MANIFEST, REC_FILE},
                {"index.jsonl", REC_FILE},
                {"objects", REC_FOLDER},
@@ -420,8 +429,8 @@ static bool is_own(struct rec_loader *l, bool *own, struct aicr_error *err)
                {"discovery", REC_FOLDER}};
   *own = false;
   for (size_t i = 0; i < sizeof marks / sizeof marks[0] && !*own; i++) {
-    enum rec_sort sort = REC_ABSENT;
-    if (!rec_files_sort(&l->files, marks[i].name, &sort, err)) {
+    enum kube_rec_sort sort = REC_ABSENT;
+    if (!kube_rec_files_sort(&l->files, marks[i].name, &sort, err)) {
       return false;
     }
     *own = sort == marks[i].sort;
@@ -429,46 +438,48 @@ static bool is_own(struct rec_loader *l, bool *own, struct aicr_error *err)
   return true;
 }
 
-static bool load(struct rec_loader *l, const char *path, struct aicr_error *err)
+static bool load(struct kube_rec_loader *l, const char *path,
+                 struct aicr_error *err)
 {
   if (!l->files.is_folder) {
     struct aicr_buf text;
     const char *slash = strrchr(path, '/');
     const char *name = slash == NULL ? path : slash + 1;
-    bool ok = rec_files_read(&l->files, name, NULL, &text, err) &&
-              rec_load_documents(l, name, &text, err);
+    bool ok = kube_rec_files_read(&l->files, name, NULL, &text, err) &&
+              kube_rec_load_documents(l, name, &text, err);
     aicr_buf_free(&text);
     return ok;
   }
   bool own = false;
-  const struct rec_visitor documents = {rec_is_document, visit_document, l};
+  const struct kube_rec_visitor documents = {kube_rec_is_document,
+                                             visit_document, l};
   return is_own(l, &own, err) &&
          (own ? load_own(l, err)
-              : rec_files_walk(&l->files, "", &documents, err));
+              : kube_rec_files_walk(&l->files, "", &documents, err));
 }
 
-static bool is_empty(const struct rec_store *s)
+static bool is_empty(const struct kube_rec_store *s)
 {
   bool empty =
       s->entry_count == 0 && !s->has_core_discovery && !s->has_group_discovery;
   for (size_t i = 0; empty && i < s->type_count; i++) {
-    const struct rec_type *t = &s->types[i];
+    const struct kube_rec_type *t = &s->types[i];
     empty = t->set.count == 0 && !t->answered && t->failure_count == 0;
   }
   return empty;
 }
 
-bool rec_load(struct rec_store *store, const char *path,
-              struct aicr_buf *warnings, struct aicr_error *err)
+bool kube_rec_load(struct kube_rec_store *store, const char *path,
+                   struct aicr_buf *warnings, struct aicr_error *err)
 {
-  struct rec_loader l = {.store = store, .warnings = warnings};
+  struct kube_rec_loader l = {.store = store, .warnings = warnings};
   struct aicr_quoted q;
-  if (!rec_files_open(&l.files, path, err)) {
+  if (!kube_rec_files_open(&l.files, path, err)) {
     return false;
   }
   bool ok = load(&l, path, err);
-  rec_files_close(&l.files);
-  if (!ok || !rec_store_finish(store, warnings, err)) {
+  kube_rec_files_close(&l.files);
+  if (!ok || !kube_rec_store_finish(store, warnings, err)) {
     return false;
   }
   return !is_empty(store) ||

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kube/recording_resolve.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "core/text.h"
 #include "kube/fixed_text.h"
 
 /* Does a name mean this known resource? */
-static bool means_known(const struct rec_known *k, const char *name)
+static bool means_known(const struct kube_rec_known *k, const char *name)
 {
   return strcmp(k->r.plural, name) == 0 || kube_has_word(k->names, name);
 }
 
 /* … this recorded one? The built-in table has its other names. */
-static bool means_type(const struct rec_type *t, const char *name)
+static bool means_type(const struct kube_rec_type *t, const char *name)
 {
   if (strcmp(t->r.plural, name) == 0) {
     return true;
@@ -44,21 +45,12 @@ static void add_group(struct groups *g, const char *group)
 static bool fail_ambiguous(const char *name, const struct groups *g,
                            struct aicr_error *err)
 {
-  char list[1024] = "";
+  char list[GROUPS_MAX * (KUBE_NAME_MAX + 80)] = "";
   size_t len = 0;
-  for (size_t i = 0; i < g->count; i++) {
-    size_t n = strlen(g->names[i]), m = strlen(name);
-    if (len + n + m + 4 > sizeof list) {
-      break;
-    }
-    if (i > 0) {
-      memcpy(list + len, ", ", 2);
-      len += 2;
-    }
-    memcpy(list + len, name, m);
-    list[len + m] = '.';
-    memcpy(list + len + m + 1, g->names[i], n + 1);
-    len += m + 1 + n;
+  for (size_t i = 0; i < g->count && len < sizeof list; i++) {
+    int n = snprintf(list + len, sizeof list - len, "%s%s.%s",
+                     i == 0 ? "" : ", ", name, g->names[i]);
+    len += n < 0 ? 0 : (size_t)n;
   }
   return aicr_fail(err, AICR_INVALID_REQUEST, "ambiguous",
                    "%s is served by several groups: write one of %s", name,
@@ -66,8 +58,8 @@ static bool fail_ambiguous(const char *name, const struct groups *g,
 }
 
 /* The group of a name without one: core before all, else the only one. */
-static bool choose_group(const struct rec_store *s, struct kube_resource *r,
-                         struct aicr_error *err)
+static bool choose_group(const struct kube_rec_store *s,
+                         struct kube_resource *r, struct aicr_error *err)
 {
   struct groups found = {0};
   for (size_t i = 0; i < s->known_count; i++) {
@@ -100,14 +92,15 @@ static bool choose_group(const struct rec_store *s, struct kube_resource *r,
   return true;
 }
 
-static void choose_plural(const struct rec_store *s, struct kube_resource *r)
+static void choose_plural(const struct kube_rec_store *s,
+                          struct kube_resource *r)
 {
-  if (rec_store_find(s, r->group, NULL, r->plural) != NULL ||
-      rec_store_known(s, r->group, NULL, r->plural) != NULL) {
+  if (kube_rec_store_find(s, r->group, NULL, r->plural) != NULL ||
+      kube_rec_store_known(s, r->group, NULL, r->plural) != NULL) {
     return;
   }
   for (size_t i = 0; i < s->known_count; i++) {
-    const struct rec_known *k = &s->known[i];
+    const struct kube_rec_known *k = &s->known[i];
     if (strcmp(k->r.group, r->group) == 0 && means_known(k, r->plural)) {
       memcpy(r->plural, k->r.plural, sizeof r->plural);
       return;
@@ -121,22 +114,24 @@ static void choose_plural(const struct rec_store *s, struct kube_resource *r)
 
 /* The version of a name without one: the first of discovery that something
  * was recorded of, else what was recorded, else the first of discovery. */
-static void choose_version(const struct rec_store *s, struct kube_resource *r)
+static void choose_version(const struct kube_rec_store *s,
+                           struct kube_resource *r)
 {
-  const struct rec_known *first = NULL;
+  const struct kube_rec_known *first = NULL;
   for (size_t i = 0; i < s->known_count; i++) {
-    const struct rec_known *k = &s->known[i];
+    const struct kube_rec_known *k = &s->known[i];
     if (strcmp(k->r.group, r->group) != 0 ||
         strcmp(k->r.plural, r->plural) != 0) {
       continue;
     }
-    if (rec_store_find(s, r->group, k->r.version, r->plural) != NULL) {
+    if (kube_rec_store_find(s, r->group, k->r.version, r->plural) != NULL) {
       memcpy(r->version, k->r.version, sizeof r->version);
       return;
     }
     first = first == NULL ? k : first;
   }
-  const struct rec_type *t = rec_store_find(s, r->group, NULL, r->plural);
+  const struct kube_rec_type *t =
+      kube_rec_store_find(s, r->group, NULL, r->plural);
   const struct kube_resource *b = kube_builtin_by_name(r->group, r->plural);
   if (t != NULL) {
     memcpy(r->version, t->r.version, sizeof r->version);
@@ -147,7 +142,8 @@ static void choose_version(const struct rec_store *s, struct kube_resource *r)
   }
 }
 
-static bool is_stale(const struct rec_store *s, const struct kube_resource *r)
+static bool is_stale(const struct kube_rec_store *s,
+                     const struct kube_resource *r)
 {
   for (size_t i = 0; i < s->stale_count; i++) {
     if (strcmp(s->stale[i].group, r->group) == 0 &&
@@ -160,7 +156,7 @@ static bool is_stale(const struct rec_store *s, const struct kube_resource *r)
 }
 
 /* Was everything that the group serves recorded? */
-static bool is_covered(const struct rec_store *s, const char *group)
+static bool is_covered(const struct kube_rec_store *s, const char *group)
 {
   return group[0] == '\0' ? s->has_core_discovery : s->has_group_discovery;
 }
@@ -177,7 +173,7 @@ static const char *full_name(const struct kube_resource *r, char *out,
   return out;
 }
 
-static bool fail_unknown(const struct rec_store *s,
+static bool fail_unknown(const struct kube_rec_store *s,
                          const struct kube_resource *r, struct aicr_error *err)
 {
   char name[KUBE_NAME_MAX + 80];
@@ -200,8 +196,8 @@ static bool fail_unknown(const struct rec_store *s,
                    name, name);
 }
 
-bool rec_resolve(const struct rec_store *s, struct kube_resource *r,
-                 struct aicr_error *err)
+bool kube_rec_resolve(const struct kube_rec_store *s, struct kube_resource *r,
+                      struct aicr_error *err)
 {
   bool bare = r->group[0] == '\0' && r->version[0] == '\0';
   if (bare && !choose_group(s, r, err)) {
@@ -210,10 +206,10 @@ bool rec_resolve(const struct rec_store *s, struct kube_resource *r,
   choose_plural(s, r);
   bool any = r->version[0] == '\0';
   const struct kube_resource *b = kube_builtin_by_name(r->group, r->plural);
-  const struct rec_known *k =
-      rec_store_known(s, r->group, any ? NULL : r->version, r->plural);
-  const struct rec_type *t =
-      rec_store_find(s, r->group, any ? NULL : r->version, r->plural);
+  const struct kube_rec_known *k =
+      kube_rec_store_known(s, r->group, any ? NULL : r->version, r->plural);
+  const struct kube_rec_type *t =
+      kube_rec_store_find(s, r->group, any ? NULL : r->version, r->plural);
   bool proved_absent =
       k == NULL && t == NULL && (is_covered(s, r->group) || is_stale(s, r));
   if (proved_absent || (k == NULL && t == NULL && b == NULL)) {
@@ -221,8 +217,8 @@ bool rec_resolve(const struct rec_store *s, struct kube_resource *r,
   }
   if (any) {
     choose_version(s, r);
-    k = rec_store_known(s, r->group, r->version, r->plural);
-    t = rec_store_find(s, r->group, r->version, r->plural);
+    k = kube_rec_store_known(s, r->group, r->version, r->plural);
+    t = kube_rec_store_find(s, r->group, r->version, r->plural);
   }
   const struct kube_resource *from = k != NULL ? &k->r : t != NULL ? &t->r : b;
   if (from == NULL) {
@@ -233,11 +229,12 @@ bool rec_resolve(const struct rec_store *s, struct kube_resource *r,
   return true;
 }
 
-enum kube_served rec_served(const struct rec_store *s,
-                            const struct kube_resource *r)
+enum kube_served kube_rec_served(const struct kube_rec_store *s,
+                                 const struct kube_resource *r)
 {
-  const struct rec_type *t = rec_store_find(s, r->group, r->version, r->plural);
-  if (rec_store_known(s, r->group, r->version, r->plural) != NULL ||
+  const struct kube_rec_type *t =
+      kube_rec_store_find(s, r->group, r->version, r->plural);
+  if (kube_rec_store_known(s, r->group, r->version, r->plural) != NULL ||
       (t != NULL && t->answered)) {
     return KUBE_SERVED_YES;
   }

@@ -5,9 +5,9 @@
 #include "kube/recording_store.h"
 
 /* backend->resolve and ->served of a recording. */
-bool rec_resolve(const struct rec_store *s, struct kube_resource *r,
-                 struct aicr_error *err);
-enum kube_served rec_served(const struct rec_store *s,
-                            const struct kube_resource *r);
+bool kube_rec_resolve(const struct kube_rec_store *s, struct kube_resource *r,
+                      struct aicr_error *err);
+enum kube_served kube_rec_served(const struct kube_rec_store *s,
+                                 const struct kube_resource *r);
 
 #endif

@@ -7,7 +7,7 @@
 #include "core/text.h"
 #include "kube/fixed_text.h"
 
-static void free_object(struct rec_object *o)
+static void free_object(struct kube_rec_object *o)
 {
   aicr_free(o->text);
   aicr_free(o->ns);
@@ -16,18 +16,18 @@ static void free_object(struct rec_object *o)
   aicr_free(o->rv);
 }
 
-void rec_set_free(struct rec_set *set)
+void kube_rec_set_free(struct kube_rec_set *set)
 {
   for (size_t i = 0; i < set->count; i++) {
     free_object(&set->items[i]);
   }
   aicr_free(set->items);
-  *set = (struct rec_set){0};
+  *set = (struct kube_rec_set){0};
 }
 
-static void free_type(struct rec_type *t)
+static void free_type(struct kube_rec_type *t)
 {
-  rec_set_free(&t->set);
+  kube_rec_set_free(&t->set);
   for (size_t i = 0; i < t->complete_ns_count; i++) {
     aicr_free(t->complete_ns[i]);
   }
@@ -40,7 +40,7 @@ static void free_type(struct rec_type *t)
   aicr_free(t->failures);
 }
 
-static void free_entry(struct rec_entry *e)
+static void free_entry(struct kube_rec_entry *e)
 {
   aicr_free(e->ns);
   aicr_free(e->name);
@@ -48,10 +48,10 @@ static void free_entry(struct rec_entry *e)
   aicr_free(e->label);
   aicr_free(e->field);
   aicr_free(e->body);
-  rec_set_free(&e->set);
+  kube_rec_set_free(&e->set);
 }
 
-void rec_store_free(struct rec_store *s)
+void kube_rec_store_free(struct kube_rec_store *s)
 {
   for (size_t i = 0; i < s->type_count; i++) {
     free_type(&s->types[i]);
@@ -63,11 +63,11 @@ void rec_store_free(struct rec_store *s)
   aicr_free(s->known);
   aicr_free(s->stale);
   aicr_free(s->entries);
-  *s = (struct rec_store){0};
+  *s = (struct kube_rec_store){0};
 }
 
-void *rec_grow(void **array, size_t *count, size_t *cap, size_t size,
-               size_t max, struct aicr_error *err)
+void *kube_rec_grow(void **array, size_t *count, size_t *cap, size_t size,
+                    size_t max, struct aicr_error *err)
 {
   if (*count >= max) {
     aicr_fail(err, AICR_INVALID_REQUEST, "recording-too-large",
@@ -91,7 +91,7 @@ void *rec_grow(void **array, size_t *count, size_t *cap, size_t size,
   return element;
 }
 
-char *rec_copy(const char *text, size_t len, struct aicr_error *err)
+char *kube_rec_copy(const char *text, size_t len, struct aicr_error *err)
 {
   char *copy = aicr_strndup(text, len);
   if (copy == NULL) {
@@ -100,11 +100,13 @@ char *rec_copy(const char *text, size_t len, struct aicr_error *err)
   return copy;
 }
 
-struct rec_type *rec_store_find(const struct rec_store *s, const char *group,
-                                const char *version, const char *plural)
+struct kube_rec_type *kube_rec_store_find(const struct kube_rec_store *s,
+                                          const char *group,
+                                          const char *version,
+                                          const char *plural)
 {
   for (size_t i = 0; i < s->type_count; i++) {
-    struct rec_type *t = &s->types[i];
+    struct kube_rec_type *t = &s->types[i];
     if (strcmp(t->r.plural, plural) == 0 && strcmp(t->r.group, group) == 0 &&
         (version == NULL || strcmp(t->r.version, version) == 0)) {
       return t;
@@ -113,12 +115,12 @@ struct rec_type *rec_store_find(const struct rec_store *s, const char *group,
   return NULL;
 }
 
-const struct rec_known *rec_store_known(const struct rec_store *s,
-                                        const char *group, const char *version,
-                                        const char *plural)
+const struct kube_rec_known *
+kube_rec_store_known(const struct kube_rec_store *s, const char *group,
+                     const char *version, const char *plural)
 {
   for (size_t i = 0; i < s->known_count; i++) {
-    const struct rec_known *k = &s->known[i];
+    const struct kube_rec_known *k = &s->known[i];
     if (strcmp(k->r.plural, plural) == 0 && strcmp(k->r.group, group) == 0 &&
         (version == NULL || strcmp(k->r.version, version) == 0)) {
       return k;
@@ -127,12 +129,14 @@ const struct rec_known *rec_store_known(const struct rec_store *s,
   return NULL;
 }
 
-struct rec_type *rec_store_type(struct rec_store *s, const char *group,
-                                const char *version, const char *plural,
-                                const char *kind, struct aicr_error *err)
+struct kube_rec_type *kube_rec_store_type(struct kube_rec_store *s,
+                                          const char *group,
+                                          const char *version,
+                                          const char *plural, const char *kind,
+                                          struct aicr_error *err)
 {
   for (size_t i = 0; i < s->type_count; i++) {
-    struct rec_type *t = &s->types[i];
+    struct kube_rec_type *t = &s->types[i];
     bool same = plural != NULL ? strcmp(t->r.plural, plural) == 0
                                : strcmp(t->r.kind, kind) == 0;
     if (same && strcmp(t->r.group, group) == 0 &&
@@ -140,8 +144,9 @@ struct rec_type *rec_store_type(struct rec_store *s, const char *group,
       return t;
     }
   }
-  struct rec_type *t = rec_grow((void **)&s->types, &s->type_count,
-                                &s->type_cap, sizeof *t, REC_TYPES_MAX, err);
+  struct kube_rec_type *t =
+      kube_rec_grow((void **)&s->types, &s->type_count, &s->type_cap, sizeof *t,
+                    REC_TYPES_MAX, err);
   if (t == NULL) {
     return NULL;
   }
@@ -152,8 +157,9 @@ struct rec_type *rec_store_type(struct rec_store *s, const char *group,
   return t;
 }
 
-bool rec_split_api_version(const char *text, char *group, size_t group_size,
-                           char *version, size_t version_size)
+bool kube_rec_split_api_version(const char *text, char *group,
+                                size_t group_size, char *version,
+                                size_t version_size)
 {
   const char *slash = strchr(text, '/');
   size_t group_len = slash == NULL ? 0 : (size_t)(slash - text);
@@ -169,25 +175,27 @@ bool rec_split_api_version(const char *text, char *group, size_t group_size,
   return true;
 }
 
-bool rec_set_add(struct rec_store *s, struct rec_set *set, const char *text,
-                 size_t len, const struct rec_facts *facts, size_t type,
-                 struct aicr_error *err)
+bool kube_rec_set_add(struct kube_rec_store *s, struct kube_rec_set *set,
+                      const char *text, size_t len,
+                      const struct kube_rec_facts *facts, size_t type,
+                      struct aicr_error *err)
 {
   if (s->objects >= REC_OBJECTS_MAX) {
     return aicr_fail(err, AICR_INVALID_REQUEST, "recording-too-large",
                      "the recording holds more than %u objects",
                      REC_OBJECTS_MAX);
   }
-  struct rec_object *o = rec_grow((void **)&set->items, &set->count, &set->cap,
-                                  sizeof *o, REC_OBJECTS_MAX, err);
+  struct kube_rec_object *o =
+      kube_rec_grow((void **)&set->items, &set->count, &set->cap, sizeof *o,
+                    REC_OBJECTS_MAX, err);
   if (o == NULL) {
     return false;
   }
-  o->text = rec_copy(text, len, err);
-  o->ns = rec_copy(facts->ns, strlen(facts->ns), err);
-  o->name = rec_copy(facts->name, strlen(facts->name), err);
-  o->uid = rec_copy(facts->uid, strlen(facts->uid), err);
-  o->rv = rec_copy(facts->rv, strlen(facts->rv), err);
+  o->text = kube_rec_copy(text, len, err);
+  o->ns = kube_rec_copy(facts->ns, strlen(facts->ns), err);
+  o->name = kube_rec_copy(facts->name, strlen(facts->name), err);
+  o->uid = kube_rec_copy(facts->uid, strlen(facts->uid), err);
+  o->rv = kube_rec_copy(facts->rv, strlen(facts->rv), err);
   o->len = len;
   o->type = type;
   o->order = s->objects++;
@@ -197,7 +205,7 @@ bool rec_set_add(struct rec_store *s, struct rec_set *set, const char *text,
          o->uid != NULL && o->rv != NULL;
 }
 
-static int compare_names(const struct rec_object *o, const char *ns,
+static int compare_names(const struct kube_rec_object *o, const char *ns,
                          const char *name)
 {
   int c = strcmp(o->ns, ns);
@@ -206,7 +214,7 @@ static int compare_names(const struct rec_object *o, const char *ns,
 
 static int compare_objects(const void *left, const void *right)
 {
-  const struct rec_object *a = left, *b = right;
+  const struct kube_rec_object *a = left, *b = right;
   int c = compare_names(a, b->ns, b->name);
   if (c != 0) {
     return c;
@@ -231,8 +239,8 @@ static int compare_numbers(const char *a, const char *b)
 }
 
 /* Which of two objects of one name stays: true for the later one. */
-static bool later_wins(const struct rec_object *earlier,
-                       const struct rec_object *later, const char *what,
+static bool later_wins(const struct kube_rec_object *earlier,
+                       const struct kube_rec_object *later, const char *what,
                        struct aicr_buf *warnings)
 {
   if (strcmp(earlier->uid, later->uid) == 0 && earlier->uid[0] != '\0' &&
@@ -252,8 +260,8 @@ static bool later_wins(const struct rec_object *earlier,
   return true;
 }
 
-void rec_set_finish(struct rec_set *set, const char *what,
-                    struct aicr_buf *warnings)
+void kube_rec_set_finish(struct kube_rec_set *set, const char *what,
+                         struct aicr_buf *warnings)
 {
   if (set->count < 2) {
     return;
@@ -261,12 +269,12 @@ void rec_set_finish(struct rec_set *set, const char *what,
   qsort(set->items, set->count, sizeof set->items[0], compare_objects);
   size_t kept = 1;
   for (size_t i = 1; i < set->count; i++) {
-    struct rec_object *last = &set->items[kept - 1], *o = &set->items[i];
+    struct kube_rec_object *last = &set->items[kept - 1], *o = &set->items[i];
     if (compare_names(last, o->ns, o->name) != 0) {
       set->items[kept++] = *o;
       continue;
     }
-    struct rec_object lost = *o;
+    struct kube_rec_object lost = *o;
     if (later_wins(last, o, what, warnings)) {
       lost = *last;
       *last = *o;
@@ -276,8 +284,9 @@ void rec_set_finish(struct rec_set *set, const char *what,
   set->count = kept;
 }
 
-const struct rec_object *rec_set_find(const struct rec_set *set, const char *ns,
-                                      const char *name)
+const struct kube_rec_object *kube_rec_set_find(const struct kube_rec_set *set,
+                                                const char *ns,
+                                                const char *name)
 {
   size_t low = 0, high = set->count;
   while (low < high) {
@@ -295,15 +304,15 @@ const struct rec_object *rec_set_find(const struct rec_set *set, const char *ns,
   return NULL;
 }
 
-bool rec_type_complete(struct rec_type *t, const char *ns,
-                       struct aicr_error *err)
+bool kube_rec_type_complete(struct kube_rec_type *t, const char *ns,
+                            struct aicr_error *err)
 {
   t->answered = true;
   if (ns == NULL) {
     t->complete = true;
     return true;
   }
-  char *copy = rec_copy(ns, strlen(ns), err);
+  char *copy = kube_rec_copy(ns, strlen(ns), err);
   char **grown = copy == NULL
                      ? NULL
                      : aicr_realloc(t->complete_ns,
@@ -317,7 +326,8 @@ bool rec_type_complete(struct rec_type *t, const char *ns,
   return true;
 }
 
-int rec_entry_compare(const struct rec_entry *a, const struct rec_entry *b)
+int kube_rec_entry_compare(const struct kube_rec_entry *a,
+                           const struct kube_rec_entry *b)
 {
   int c = 0;
   if (a->type != b->type) {
@@ -335,19 +345,21 @@ int rec_entry_compare(const struct rec_entry *a, const struct rec_entry *b)
 
 static int compare_entries(const void *left, const void *right)
 {
-  const struct rec_entry *a = left, *b = right;
-  int c = rec_entry_compare(a, b);
+  const struct kube_rec_entry *a = left, *b = right;
+  int c = kube_rec_entry_compare(a, b);
   if (c != 0) {
     return c;
   }
   return a->line < b->line ? -1 : a->line > b->line;
 }
 
-static bool read_definitions(struct rec_store *s, const struct rec_set *set,
+static bool read_definitions(struct kube_rec_store *s,
+                             const struct kube_rec_set *set,
                              struct aicr_error *err)
 {
   for (size_t i = 0; i < set->count; i++) {
-    if (!rec_add_definition(s, set->items[i].text, set->items[i].len, err)) {
+    if (!kube_rec_add_definition(s, set->items[i].text, set->items[i].len,
+                                 err)) {
       return false;
     }
   }
@@ -361,8 +373,8 @@ static bool is_definitions(const struct kube_resource *r)
           strcmp(r->plural, "customresourcedefinitions") == 0);
 }
 
-bool rec_store_finish(struct rec_store *s, struct aicr_buf *warnings,
-                      struct aicr_error *err)
+bool kube_rec_store_finish(struct kube_rec_store *s, struct aicr_buf *warnings,
+                           struct aicr_error *err)
 {
   for (size_t i = 0; i < s->type_count; i++) {
     if (is_definitions(&s->types[i].r) &&
@@ -371,16 +383,16 @@ bool rec_store_finish(struct rec_store *s, struct aicr_buf *warnings,
     }
   }
   for (size_t i = 0; i < s->entry_count; i++) {
-    struct rec_entry *e = &s->entries[i];
+    struct kube_rec_entry *e = &s->entries[i];
     if (is_definitions(&s->types[e->type].r) &&
         !read_definitions(s, &e->set, err)) {
       return false;
     }
-    rec_set_finish(&e->set, s->types[e->type].r.plural, warnings);
+    kube_rec_set_finish(&e->set, s->types[e->type].r.plural, warnings);
   }
   for (size_t i = 0; i < s->type_count; i++) {
-    rec_name_type(s, &s->types[i], warnings);
-    rec_set_finish(&s->types[i].set, s->types[i].r.plural, warnings);
+    kube_rec_name_type(s, &s->types[i], warnings);
+    kube_rec_set_finish(&s->types[i].set, s->types[i].r.plural, warnings);
   }
   if (s->entry_count > 1) {
     qsort(s->entries, s->entry_count, sizeof s->entries[0], compare_entries);

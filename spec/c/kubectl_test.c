@@ -58,8 +58,8 @@ static const struct question questions[] = {
      "a/p end 1"},
     {"YAML, the other document",
      {{"x.yaml", "apiVersion: networking.gke.io/v1\nkind: Network\nmetadata: "
-                 "{name: net}\n---\n{apiVersion: v1, kind: Pod, metadata: {name: "
-                 "p}}\n"}},
+                 "{name: net}\n---\n{apiVersion: v1, kind: Pod, metadata: "
+                 "{name: p}}\n"}},
      "get networks name=net",
      "object {\"apiVersion\":\"networking.gke.io/v1\",\"kind\":\"Network\","
      "\"metadata\":{\"name\":\"net\"}}"},

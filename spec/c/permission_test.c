@@ -276,14 +276,10 @@ static void test_long_line(void **state)
   char line[1100];
   const char *const lines[] = {line};
   struct aicr_error err;
-  memset(line, ' ', sizeof line);
-  memcpy(line, "list", 4);
-  memcpy(line + 1025 - 4, "pods", 5);
+  snprintf(line, sizeof line, "list%1021s", "pods");
   assert_null(kube_permissions_parse(lines, 1, &err));
   assert_string_equal(err.reason, "bad-need");
-  memset(line, ' ', sizeof line);
-  memcpy(line, "list", 4);
-  memcpy(line + 1024 - 4, "pods", 5);
+  snprintf(line, sizeof line, "list%1020s", "pods");
   struct kube_permissions *p = kube_permissions_parse(lines, 1, &err);
   assert_non_null(p);
   kube_permissions_free(p);

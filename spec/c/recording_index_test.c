@@ -139,7 +139,9 @@ static void test_members(void **state)
 struct script {
   const char *what;
   struct file files[FILES_MAX];
-  const char *steps[12]; /* question, answer, … */
+  struct {
+    const char *question, *answer;
+  } steps[6];
 };
 
 #define NET                                                                    \
@@ -158,104 +160,109 @@ static const struct script scripts[] = {
            LINE("\"verb\":\"list\"," OK("2"))},
       {"1", NETWORK_LIST(NAMED("a"))},
       {"2", NETWORK_LIST(NAMED("b") "," NAMED("c"))}},
-     {"list networks", "a end 1", "list networks",
-      "SERVICE_UNAVAILABLE/unavailable 503", "list networks limit=1",
-      "b c end 2", "list networks", "b c end 1"}},
+     {{"list networks", "a end 1"},
+      {"list networks", "SERVICE_UNAVAILABLE/unavailable 503"},
+      {"list networks limit=1", "b c end 2"},
+      {"list networks", "b c end 1"}}},
     {"gets of a name, repeated",
      {{"index.jsonl",
        LINE("\"verb\":\"get\",\"name\":\"a\"," OK("1"))
            LINE("\"verb\":\"get\",\"name\":\"a\",\"transport\":\"reset\"")},
       {"1", NETWORK("a")}},
-     {"get networks name=a", "object " NETWORK("a"), "get networks name=a",
-      "SERVICE_UNAVAILABLE/connection-lost reset", "get networks name=a",
-      "SERVICE_UNAVAILABLE/connection-lost reset", "get networks name=b",
-      "INTERNAL/not-recorded served", "list networks",
-      "INTERNAL/not-recorded served"}},
+     {{"get networks name=a", "object " NETWORK("a")},
+      {"get networks name=a", "SERVICE_UNAVAILABLE/connection-lost reset"},
+      {"get networks name=a", "SERVICE_UNAVAILABLE/connection-lost reset"},
+      {"get networks name=b", "INTERNAL/not-recorded served"},
+      {"list networks", "INTERNAL/not-recorded served"}}},
     {"transports",
      {{"index.jsonl", LINE("\"verb\":\"list\",\"transport\":\"deadline\"")
                           LINE("\"verb\":\"list\",\"transport\":\"canceled\"")
                               LINE("\"verb\":\"list\",\"transport\":\"cut\"")}},
-     {"list networks", "TIMEOUT/deadline deadline", "list networks",
-      "CANCELED/canceled canceled", "list networks",
-      "SERVICE_UNAVAILABLE/connection-lost cut"}},
+     {{"list networks", "TIMEOUT/deadline deadline"},
+      {"list networks", "CANCELED/canceled canceled"},
+      {"list networks", "SERVICE_UNAVAILABLE/connection-lost cut"}}},
     {"a list with a selector answers only that selector",
      {{"index.jsonl", LINE("\"verb\":\"list\",\"label\":\"a=b\"," OK("1"))},
       {"1", NETWORK_LIST(NAMED("x"))}},
-     {"list networks label=a=b", "x end 1", "list networks",
-      "INTERNAL/not-recorded served", "list networks label=a=c",
-      "INTERNAL/not-recorded served", "get networks name=x",
-      "INTERNAL/not-recorded served"}},
+     {{"list networks label=a=b", "x end 1"},
+      {"list networks", "INTERNAL/not-recorded served"},
+      {"list networks label=a=c", "INTERNAL/not-recorded served"},
+      {"get networks name=x", "INTERNAL/not-recorded served"}}},
     {"a list without one answers every selector and every get",
      {{"index.jsonl", LINE("\"verb\":\"list\"," OK("1"))},
       {"1", NETWORK_LIST("{\"metadata\":{\"name\":\"x\",\"labels\":{\"a\":"
                          "\"b\"}}}," NAMED("y"))}},
-     {"list networks label=a=b", "x end 1", "list networks label=!a", "y end 1",
-      "get networks name=y",
-      "object {\"kind\":\"Network\",\"apiVersion\":\"networking.gke.io/v1\","
-      "\"metadata\":{\"name\":\"y\"}}",
-      "get networks name=z", "NOT_FOUND/not-found 404 served verdict"}},
+     {{"list networks label=a=b", "x end 1"},
+      {"list networks label=!a", "y end 1"},
+      {"get networks name=y",
+       "object {\"kind\":\"Network\",\"apiVersion\":\"networking.gke.io/v1\","
+       "\"metadata\":{\"name\":\"y\"}}"},
+      {"get networks name=z", "NOT_FOUND/not-found 404 served verdict"}}},
     {"an error only answers its verb and scope",
      {{"index.jsonl", POD_LINE("\"verb\":\"list\",\"ns\":\"a\",\"http\":403")}},
-     {"list pods ns=a", "UNAUTHORIZED/forbidden 403", "list pods ns=b",
-      "INTERNAL/not-recorded", "list pods", "INTERNAL/not-recorded",
-      "get pods ns=a name=p", "INTERNAL/not-recorded"}},
+     {{"list pods ns=a", "UNAUTHORIZED/forbidden 403"},
+      {"list pods ns=b", "INTERNAL/not-recorded"},
+      {"list pods", "INTERNAL/not-recorded"},
+      {"get pods ns=a name=p", "INTERNAL/not-recorded"}}},
     {"one namespace of a list of all",
      {{"index.jsonl", POD_LINE("\"verb\":\"list\"," OK("1"))},
       {"1", POD_LIST(IN("b", "q") "," IN("a", "p"))}},
-     {"list pods ns=a", "a/p end 1", "list pods", "a/p b/q end 1",
-      "get pods ns=b name=q",
-      "object {\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{"
-      "\"namespace\":\"b\",\"name\":\"q\"}}"}},
+     {{"list pods ns=a", "a/p end 1"},
+      {"list pods", "a/p b/q end 1"},
+      {"get pods ns=b name=q",
+       "object {\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{"
+       "\"namespace\":\"b\",\"name\":\"q\"}}"}}},
     {"not all of a list of one namespace",
      {{"index.jsonl", POD_LINE("\"verb\":\"list\",\"ns\":\"a\"," OK("1"))},
       {"1", POD_LIST(IN("a", "p"))}},
-     {"list pods", "INTERNAL/not-recorded served", "get pods ns=b name=p",
-      "INTERNAL/not-recorded served", "list pods ns=a", "a/p end 1"}},
+     {{"list pods", "INTERNAL/not-recorded served"},
+      {"get pods ns=b name=p", "INTERNAL/not-recorded served"},
+      {"list pods ns=a", "a/p end 1"}}},
     {"a get of its own comes before the list",
      {{"index.jsonl", LINE("\"verb\":\"list\"," OK("1"))
                           LINE("\"verb\":\"get\",\"name\":\"a\",\"http\":403")},
       {"1", NETWORK_LIST(NAMED("a"))}},
-     {"get networks name=a", "UNAUTHORIZED/forbidden 403 served"}},
+     {{"get networks name=a", "UNAUTHORIZED/forbidden 403 served"}}},
     {"a wrapped error file",
      {{"index.jsonl",
        LINE("\"verb\":\"list\",\"http\":403,\"file\":\"errors/x.json\"")},
       {"errors/x.json", FORBIDDEN}},
-     {"list networks", "UNAUTHORIZED/forbidden 403"}},
+     {{"list networks", "UNAUTHORIZED/forbidden 403"}}},
     {"a raw error body",
      {{"index.jsonl",
        LINE("\"verb\":\"list\",\"http\":404,\"contentType\":\"text/plain\","
             "\"file\":\"x\"")},
       {"x", "404 page not found\n"}},
-     {"list networks", "NOT_FOUND/api-not-served 404 not-served verdict"}},
+     {{"list networks", "NOT_FOUND/api-not-served 404 not-served verdict"}}},
     {"a success that is not JSON",
      {{"index.jsonl", LINE("\"verb\":\"list\",\"http\":200,\"contentType\":"
                            "\"text/html\",\"file\":\"x\"")},
       {"x", "<html>log in</html>"}},
-     {"list networks", "INTERNAL/unexpected-response 200"}},
+     {{"list networks", "INTERNAL/unexpected-response 200"}}},
     {"a success that is no list",
      {{"index.jsonl", LINE("\"verb\":\"list\"," OK("x"))},
       {"x", "{\"kind\":\"Table\",\"rows\":[]}"}},
-     {"list networks", "INTERNAL/unexpected-response 200"}},
+     {{"list networks", "INTERNAL/unexpected-response 200"}}},
     {"objects and errors of the folder do not count",
      {{"index.jsonl", POD_LINE("\"verb\":\"list\"," OK("1"))},
       {"1", POD_LIST("")},
       {NETWORKS "list.json", NETWORK_LIST(NAMED("a"))},
       {"errors/core/v1/nodes.json", FORBIDDEN}},
-     {"list networks", "INTERNAL/not-recorded", "list nodes",
-      "INTERNAL/not-recorded"}},
+     {{"list networks", "INTERNAL/not-recorded"},
+      {"list nodes", "INTERNAL/not-recorded"}}},
     {"discovery does",
      {{"index.jsonl", "\n" POD_LINE("\"verb\":\"list\"," OK("1")) "  \r\n"},
       {"1", POD_LIST("")},
       {"discovery/apis.json", APIS("")}},
-     {"list networks", "NOT_FOUND/api-not-served 404 not-served verdict"}},
+     {{"list networks", "NOT_FOUND/api-not-served 404 not-served verdict"}}},
     {"subresources",
      {{"index.jsonl",
        LINE("\"verb\":\"get\",\"name\":\"a\",\"subresource\":\"status\"," OK(
            "1"))},
       {"1", NETWORK("a")}},
-     {"get networks name=a sub=status", "object " NETWORK("a"),
-      "get networks name=a", "INTERNAL/not-recorded served",
-      "get networks name=a sub=scale", "INTERNAL/not-recorded served"}},
+     {{"get networks name=a sub=status", "object " NETWORK("a")},
+      {"get networks name=a", "INTERNAL/not-recorded served"},
+      {"get networks name=a sub=scale", "INTERNAL/not-recorded served"}}},
 };
 
 static void test_script(void **state)
@@ -267,11 +274,10 @@ static void test_script(void **state)
   write_files(&f, row->files);
   struct kube_client *c = open_client(f.path, NULL);
   aicr_buf_init(&out, 1 << 20);
-  for (size_t i = 0; i + 1 < COUNT(row->steps) && row->steps[i] != NULL;
-       i += 2) {
+  for (size_t i = 0; i < COUNT(row->steps) && row->steps[i].question; i++) {
     aicr_buf_reset(&out);
-    ask_text(c, row->steps[i], &out);
-    assert_string_equal(out.data, row->steps[i + 1]);
+    ask_text(c, row->steps[i].question, &out);
+    assert_string_equal(out.data, row->steps[i].answer);
   }
   aicr_buf_free(&out);
   kube_client_close(c);

@@ -358,11 +358,77 @@ static void test_warnings(void **state)
   }
 }
 
+/* cJSON asks libc otherwise. */
+static void *cjson_malloc(size_t size)
+{
+  return aicr_realloc(NULL, size);
+}
+
+struct torment {
+  const char *path, *question;
+};
+
+static bool ask_body(void *arg)
+{
+  const struct torment *t = arg;
+  struct aicr_error err;
+  struct asked a;
+  const char *text = NULL;
+  size_t len = 0;
+  void *owner = NULL;
+  bool done = false;
+  struct kube_backend *b = kube_recording_open(t->path, NULL, &err);
+  struct kube_client *c = b == NULL ? NULL : kube_client_open(b);
+  if (c == NULL) {
+    return false;
+  }
+  read_question(t->question, &a);
+  struct kube_call *call = kube_client_start(c, &a.spec, NULL);
+  for (bool more = call != NULL; more;) {
+    enum kube_call_state s = kube_call_next(call, &text, &len);
+    more = s == KUBE_CALL_WAIT || s == KUBE_CALL_ITEM;
+    if (s == KUBE_CALL_WAIT) {
+      assert_ptr_equal(kube_client_poll(c, 0, &owner), call);
+    } else if (s == KUBE_CALL_FAILED) {
+      const char *reason = kube_call_error(call)->reason;
+      done = strcmp(reason, "not-found") == 0;
+      assert_true(done || strcmp(reason, "memory") == 0);
+    } else if (s != KUBE_CALL_ITEM) {
+      done = true;
+    }
+  }
+  kube_client_close(c);
+  return done;
+}
+
+/* Without memory a list is not shorter and nothing is absent. */
+static void test_asking_without_memory(void **state)
+{
+  static const struct file files[FILES_MAX] = {
+      {NETWORKS "list.json", NETWORK_LIST(NAMED("a") "," NAMED("b"))}};
+  static const char *const questions[] = {
+      "list networks limit=1", "list networks label=!x field=metadata.name=b",
+      "get networks name=a", "get networks name=z"};
+  cJSON_Hooks hooks = {cjson_malloc, aicr_free};
+  (void)state;
+  struct folder f;
+  folder_make(&f);
+  write_files(&f, files);
+  cJSON_InitHooks(&hooks);
+  for (size_t i = 0; i < COUNT(questions); i++) {
+    struct torment t = {f.path, questions[i]};
+    assert_true(torture(ask_body, &t) > 30);
+  }
+  cJSON_InitHooks(NULL);
+  folder_remove(&f);
+}
+
 int main(void)
 {
   static const struct CMUnitTest single[] = {
       cmocka_unit_test(test_manifest),
       cmocka_unit_test(test_warnings),
+      cmocka_unit_test(test_asking_without_memory),
   };
   struct rows rows = {0};
   for (size_t i = 0; i < COUNT(rows_own); i++) {

@@ -356,16 +356,14 @@ static void test_words(void **state)
   struct aicr_error err;
   struct kube_failure f = facts;
   char body[6000];
-  size_t n =
-      (size_t)snprintf(body, sizeof body,
-                       "{\"kind\":\"Status\",\"message\":\"a\\nb\\u001b[31m"
-                       "\\u009b\\t");
+  size_t n = (size_t)snprintf(
+      body, sizeof body,
+      "{\"kind\":\"Status\",\"message\":\"a\\nb\\u001b[31m\\u009b\\t");
   while (n < 5000) {
-    memcpy(body + n, "\xe2\x82\xac", 3);
-    n += 3;
+    n += (size_t)snprintf(body + n, sizeof body - n, "\xe2\x82\xac");
   }
-  memcpy(body + n, "\"}", 2);
-  fill(&a, 403, J, body, n + 2);
+  n += (size_t)snprintf(body + n, sizeof body - n, "\"}");
+  fill(&a, 403, J, body, n);
   kube_status_error(&rq, &a, KUBE_SERVED_UNKNOWN, &err, &f);
   check_message(err.message);
   assert_non_null(strstr(err.message, ": a b\\x1b[31m\\x9b \xe2\x82\xac"));
