@@ -5,6 +5,8 @@
 
 #include "core/json_reader.h"
 
+#define TREE_MAX ((size_t)8 << 20)
+
 /* In a text that is known to be JSON a backslash escapes what follows it. */
 static bool has_nul_escape(const char *text, size_t len)
 {
@@ -22,6 +24,11 @@ static bool has_nul_escape(const char *text, size_t len)
 
 cJSON *kube_json_tree(const char *text, size_t len, struct aicr_error *err)
 {
+  if (len > TREE_MAX) {
+    aicr_fail(err, AICR_INVALID_REQUEST, "too-large",
+              "the JSON text is larger than 8 MiB");
+    return NULL;
+  }
   if (!aicr_json_check(text, len, AICR_JSON_STRICT, AICR_JSON_DEPTH, err)) {
     return NULL;
   }

@@ -9,8 +9,9 @@
 /* The tree of a JSON text, for looking into it only: integers above 2^53 are
  * not exact in it. The strict reader checks the text before, since cJSON takes
  * what is not JSON and cuts strings at a NUL; a text with a NUL in a string is
- * refused. INVALID_REQUEST/"malformed", INTERNAL/"memory". The caller frees it
- * with cJSON_Delete(). */
+ * refused, and one over 8 MiB, since a tree takes up to 40 times as much.
+ * INVALID_REQUEST/"malformed" or "too-large", INTERNAL/"memory". The caller
+ * frees it with cJSON_Delete(). */
 cJSON *kube_json_tree(const char *text, size_t len, struct aicr_error *err);
 
 /* The member, NULL when `object` is no object or has none of that name. */

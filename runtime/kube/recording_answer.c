@@ -419,7 +419,8 @@ static void give_entry(struct kube_rec_store *s, const struct kube_rec_entry *e,
 }
 
 /* A complete list tells more than it was asked for: other selectors, one
- * namespace of all, single objects. */
+ * namespace of all, single objects. An error of a list is one for every
+ * selector of its scope. */
 static bool derive(struct kube_rec_store *s, struct kube_rec_entry *key,
                    const struct kube_request *rq, struct kube_answer *a)
 {
@@ -433,7 +434,12 @@ static bool derive(struct kube_rec_store *s, struct kube_rec_entry *key,
       continue;
     }
     struct kube_rec_entry *e = take_turn(s, run, rq, rq->verb == KUBE_LIST);
-    if (e->http != 200 || e->body != NULL) {
+    bool failed = e->http < 200 || e->http >= 300;
+    if (failed && i == 0 && rq->verb == KUBE_LIST) {
+      give_entry(s, e, 0, rq, false, a);
+      return true;
+    }
+    if (failed || e->body != NULL) {
       continue;
     }
     if (rq->verb == KUBE_LIST) {

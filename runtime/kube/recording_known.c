@@ -10,7 +10,7 @@
 /* What a recording knows of resources: discovery documents, custom resource
  * definitions, and the plural of a kind where neither says it. */
 
-#define KNOWN_MAX 100000u
+#define KNOWN_MAX 20000u
 
 static void add_word(char *out, size_t size, const char *word)
 {

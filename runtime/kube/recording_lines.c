@@ -5,7 +5,7 @@
 #include "kube/recording_load.h"
 
 #define INDEX   "index.jsonl"
-#define ENTRIES 1000000u
+#define ENTRIES 100000u
 
 static bool fail_line(struct aicr_error *err, size_t line,
                       const struct aicr_error *inner)

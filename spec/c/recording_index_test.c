@@ -201,6 +201,7 @@ static const struct script scripts[] = {
     {"an error only answers its verb and scope",
      {{"index.jsonl", POD_LINE("\"verb\":\"list\",\"ns\":\"a\",\"http\":403")}},
      {{"list pods ns=a", "UNAUTHORIZED/forbidden 403"},
+      {"list pods ns=a label=x", "UNAUTHORIZED/forbidden 403"},
       {"list pods ns=b", "INTERNAL/not-recorded"},
       {"list pods", "INTERNAL/not-recorded"},
       {"get pods ns=a name=p", "INTERNAL/not-recorded"}}},
