@@ -235,8 +235,11 @@ void aicr_task_stop(struct aicr_task *t, enum aicr_task_end why,
 {
   if (t->done || t->stop != AICR_END_RUNNING)
     return;
+  /* Only its own time ends a clean-up: a signal comes to have it run. */
+  if (t->cleaning && why == AICR_END_CANCELED)
+    return;
   t->stop = why;
-  if (reason && !t->cleaning)
+  if (reason)
     snprintf(t->cancel_reason, sizeof(t->cancel_reason), "%s", reason);
   for (struct aicr_strand *s = t->strands; s; s = s->next)
     if (s->wait != AICR_WAIT_DONE)

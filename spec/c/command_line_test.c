@@ -98,8 +98,18 @@ static const struct row rows[] = {
     {{"--", "\xff"}, {NULL}, NULL},
     {{"--set=a=\xc0\x80"}, {NULL}, NULL},
     {{"doctor", "--frmat"}, {NULL}, NULL},
-    {{"--jobs=4"}, {NULL}, NULL},
-    {{NULL}, {"AICR_RUN_JOBS=4"}, NULL},
+    {{"-j4", "--timeout=1h", "--retry", "2"},
+     {NULL},
+     "[],\"args\":[],\"options\":{\"jobs\":4,\"timeout\":\"1h\",\"retry\":2},"
+     "\"origins\":{\"jobs\":\"command line\",\"timeout\":\"command line\","
+     "\"retry\":\"command line\"}"},
+    {{NULL},
+     {"AICR_RUN_JOBS=4"},
+     "[],\"args\":[],\"options\":{\"jobs\":4},\"origins\":{\"jobs\":"
+     "\"environment\"}"},
+    {{"-j", "four"}, {NULL}, NULL},
+    {{"--keep"}, {NULL}, NULL},
+    {{NULL}, {"AICR_RUN_KEEP=failed"}, NULL},
     {{NULL}, {"AICR_RUN_STRICT=yes"}, NULL},
     {{NULL}, {"AICR_RUN_STRICT=2"}, NULL},
     {{NULL}, {"AICR_RUN_VERBOSE=10"}, NULL},

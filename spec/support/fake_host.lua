@@ -164,14 +164,19 @@ local function finish(state, id)
     name = task.id == id and name_of(state, task) or name
   end
   local script = state.endings[name] or { result = name .. " holds" }
+  if script[1] then
+    script = #script > 1 and table.remove(script, 1) or script[1]
+  end
   if state.canceled[id] and not script.uncancelable then
     script = { ending = { how = "canceled", reason = state.canceled[id] }, record = script.record }
   end
   return M.done(id, script)
 end
 
-function Host.next(state)
+function Host.next(state, timeout)
+  assert(math.type(timeout) == "integer" and timeout > 0, "next() waits for whole milliseconds")
   local event = table.remove(state.events, 1)
+  state.clock = state.clock + (event and event.after or 0)
   if event and event.kind ~= "done" then
     return event
   elseif event then
@@ -191,8 +196,8 @@ function Host.cluster(state, where)
 end
 
 --- A fake host. What happened stands in `host.state`: written, started, most (in flight at once).
---- @param fields table disk, embedded (path → metadata or text), endings (name → script), events
----   (delivered before anything ends), cluster, unwritable (target → message), refuse (name →
+--- @param fields table disk, embedded (path → metadata or text), endings (name → script, or a list of
+---   scripts, one an attempt), events (delivered before anything ends; `after` = ms of the clock), cluster, unwritable (target → message), refuse (name →
 --- what start() raises), last_first
 function M.new(fields)
   local state = {

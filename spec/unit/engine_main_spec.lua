@@ -159,6 +159,14 @@ describe("a usage error", function()
     { "an unknown phase", { options = { phase = { "x" } } }, '--phase "x" is not valid' },
     { "a bad seed", { options = { seed = "x" } },
       '--seed: expected an integer of at least 0, found "x"' },
+    { "no jobs", { options = { jobs = 0 } },
+      '--jobs: expected an integer of at least 1, found "0"' },
+    { "a time limit without a unit", { options = { timeout = "30" } },
+      '--timeout: expected a duration such as 90s or 5m, found "30"' },
+    { "a time limit of nothing", { options = { timeout = "0s" }, origins = { timeout = "environment" } },
+      'AICR_RUN_TIMEOUT: expected a duration such as 90s or 5m, found "0s"' },
+    { "too many retries", { options = { retry = 101 } },
+      '--retry: expected an integer from 0 to 100, found "101"' },
     { "an unknown format", { options = { format = "jason" } },
       '--format: unknown format "jason"; did you mean "json"?' },
     { "a later format", { options = { format = "tap" } },
@@ -395,7 +403,10 @@ describe("a suite's options", function()
     { { output = { "../x.json" } }, "options.output: ../x.json lies outside the suite's folder" },
     { { output = { "json:/tmp/x" } }, "options.output: json:/tmp/x lies outside the suite's folder" },
     { { pahse = { "x" } }, 'unknown option "pahse"; did you mean "phase"?' },
-    { { timeout = "1h" }, "options.timeout is not available yet" },
+    { { keep = true }, "options.keep is not available yet" },
+    { { timeout = "30" }, 'suite option timeout: expected a duration such as 90s or 5m, found "30"' },
+    { { jobs = 0 }, 'suite option jobs: expected an integer of at least 1, found "0"' },
+    { { retry = 101 }, 'suite option retry: expected an integer from 0 to 100, found "101"' },
     { { strict = "yes" }, "options.strict: expected boolean, found string" },
     { { phase = { 1 } }, "options.phase: expected text or a list of texts, found table" },
     { "x", "s/suite.lua: options: expected a table, found string" },
@@ -426,10 +437,68 @@ describe("a suite's options", function()
       report.checks[1].notes)
     local _, _, err = waive { expires = "2099-06-30" }
     assert.truthy(err:find('waive["node-health"] needs a reason', 1, true))
+    for _, day in ipairs { "2026-13-01", "2026-02-30", "26-01-01", "2026-06-30T00:00:00Z" } do
+      _, _, err = waive { reason = "x", expires = day }
+      assert.truthy(err:find(('expected a date such as "2026-06-30", found "%s"'):format(day), 1, true), err)
+    end
+    _, _, err = waive { reason = "x", expires = "2099-06-30", until_ = "x" }
+    assert.truthy(err:find('waive["node-health"]: unknown field "until_"', 1, true))
     _, _, err = waive { reason = "x", expires = "soon" }
     assert.truthy(err:find('expected a date such as "2026-06-30", found "soon"', 1, true))
     _, _, err = waive "x"
     assert.truthy(err:find('waive["node-health"] needs a reason', 1, true))
+  end)
+end)
+
+describe("a waiver", function()
+  local function suite(waive, checks)
+    return { suite = "s", checks = checks or { "node-health" }, waive = waive }
+  end
+  local KNOWN <const> = { reason = "known", expires = "2099-06-30" }
+
+  it("of no check in the suite is a mistake", function()
+    local code, _, err = engine { operands = { "s.lua" },
+      disk = { ["s.lua"] = suite { ["node-helth"] = KNOWN } } }
+    assert.equal(2, code)
+    assert.truthy(err:find('s.lua: waive["node-helth"]: the suite has no such check; '
+      .. 'did you mean "node-health"?', 1, true), err)
+  end)
+
+  it("is for the checks of its own suite, by the name they have there", function()
+    local code, _, _, report = engine { operands = { "a.lua", "b.lua" },
+      endings = { ["node-health"] = FAIL, ["nccl-bw"] = FAIL },
+      disk = {
+        ["a.lua"] = suite({ other = KNOWN }, { { path = "node-health", as = "other" } }),
+        ["b.lua"] = suite(nil, { "node-health" }),
+      } }
+    assert.equal(1, code)
+    assert.equal("2099-06-30", report.checks[1].waived.expires)
+    assert.equal(json.null, report.checks[2].waived)
+  end)
+
+  it("that has expired counts again, and every format says so", function()
+    local fields = { operands = { "s.lua" }, embedded = EMBEDDED, endings = { target = FACTS,
+      ["node-health"] = FAIL }, options = { output = { "o.json", "o.xml" } },
+      disk = { ["s.lua"] = suite { ["node-health"] = { reason = "OPS-1", expires = "2026-03-09" } } } }
+    local host = fake_host.new(fields)
+    assert.equal(1, main(fake_host.command(fields), host))
+    for _, target in ipairs { "-", "o.json", "o.xml" } do
+      assert.truthy(host.state.written[target]:find(
+        "the waiver of this check expired on 2026-03-09: OPS-1", 1, true), target)
+    end
+  end)
+end)
+
+describe("--retry", function()
+  it("leaves its attempts in the report and a word on the line", function()
+    local code, out, _, report = engine { operands = { "node-health" }, options = { retry = 2,
+      verbose = 1 }, endings = { ["node-health"] = { ERROR, { result = "well" } } } }
+    assert.equal(0, code)
+    local check = report.checks[1]
+    assert.same({ 2, 2, "error", "script", "pass" }, { check.attempts, #check.tries,
+      check.tries[1].outcome, check.tries[1].reason, check.tries[2].outcome })
+    assert.truthy(out:find("well (attempt 2)", 1, true))
+    assert.truthy(out:find("note: attempt 1 of at most 3 ended in error script: x.lua:2: boom", 1, true))
   end)
 end)
 

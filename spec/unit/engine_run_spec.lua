@@ -121,8 +121,9 @@ describe("running a plan", function()
   end)
 
   it("with fail-fast goes on after a skip and after a waived failure", function()
-    local out = execute({ item "a", item "b", item "c" }, { endings = { a = SKIP, b = FAIL } },
-      { fail_fast = true, jobs = 1, waive = { b = { reason = "known", expires = "2099-01-01" } } })
+    local known = item("b", { waiver = { reason = "known", expires = "2099-01-01" } })
+    local out = execute({ item "a", known, item "c" }, { endings = { a = SKIP, b = FAIL } },
+      { fail_fast = true, jobs = 1 })
     assert.same({ "a skip not-applicable", "b waived bad", "c pass" }, out)
   end)
 
@@ -226,6 +227,170 @@ describe("a signal", function()
       { kind = "progress", id = 9, text = "x" } }
     assert.same({ "a pass" }, (execute({ item "a" }, { events = events }, { watch = watch })))
     assert.same({ "begun a", "tick", "said a 1/2", "tick", "tick", "ended a pass", "tick" }, seen)
+  end)
+end)
+
+describe("--jobs", function()
+  it("200 of 200: all in flight at once, in plan order whatever ends first", function()
+    local plan, wanted = {}, {}
+    for i = 1, 200 do
+      plan[i] = item(("c%03d"):format(i))
+      wanted[i] = plan[i].name .. " pass"
+    end
+    local out, _, state = execute(plan, { last_first = true }, { jobs = 200 })
+    assert.same(wanted, out)
+    assert.equal(200, state.most)
+  end)
+
+  it("does not matter to an exclusive check and to the performance phase", function()
+    local plan = { item "a", item "b", item("c", { exclusive = true }), item "d",
+      item("p", { phase = "performance", exclusive = true }),
+      item("q", { phase = "performance", exclusive = true }) }
+    local seen, most = {}, {}
+    local watch = {
+      tick_ms = 10, said = function() end, tick = function() end,
+      begun = function(_, it_)
+        seen[it_.name] = true
+        local n = 0
+        for _ in pairs(seen) do n = n + 1 end
+        most[it_.name] = n
+      end,
+      ended = function(_, res) seen[res.name] = nil end,
+    }
+    execute(plan, nil, { jobs = 50, watch = watch })
+    assert.same({ a = 1, b = 2, c = 1, d = 1, p = 1, q = 1 }, most)
+  end)
+end)
+
+describe("the run's time limit", function()
+  local function limited(events, endings, options)
+    options = options or {}
+    options.jobs, options.limit_ms, options.limit_at = 2, 60000, 1773173444872 + 60000
+    return execute({ item "a", item "b", item "c", item("p", { phase = "performance" }) },
+      { events = events, endings = endings }, options)
+  end
+
+  it("ends what runs as TIMEOUT and starts nothing more", function()
+    local out, started, state, signal, results = limited { { kind = "tick", after = 60000 } }
+    assert.same({ "a error timeout", "b error timeout", "c error timeout", "p error timeout" }, out)
+    assert.equal("a b", started)
+    assert.is_nil(signal)
+    assert.equal("the run's time limit is over", state.canceled[1])
+    for i, res in ipairs(results) do
+      assert.equal("TIMEOUT", res.code)
+      assert.equal((i < 3 and "stopped: " or "not started: ") .. "the run's time limit of 1m was over",
+        res.message)
+    end
+  end)
+
+  it("leaves what ended before, and a fail that was recorded", function()
+    local fail = { record = { endings = { { kind = "fail", code = "CONFLICT", reason = "bad",
+      message = "m" } } } }
+    local out = limited({ { kind = "done", id = 1 }, { kind = "tick", after = 70000 } }, { b = fail })
+    assert.same({ "a pass", "b fail bad", "c error timeout", "p error timeout" }, out)
+  end)
+
+  it("before the first check starts none", function()
+    local out, started = execute({ item "a" }, nil, { limit_ms = 5, limit_at = 0 })
+    assert.same({ "a error timeout" }, out)
+    assert.equal("", started)
+  end)
+
+  it("is not over a signal", function()
+    local out = limited { { kind = "signal", signal = "SIGINT" }, { kind = "tick", after = 70000 } }
+    assert.same({ "a error interrupted", "b error interrupted", "c error interrupted",
+      "p error interrupted" }, out)
+  end)
+
+  it("ends retries", function()
+    local _, _, _, _, results = limited({ { kind = "done", id = 1 }, { kind = "tick", after = 70000 } },
+      { a = ERROR }, { retry = 5 })
+    assert.same({ 2, 1 }, { results[1].attempts, results[2].attempts })
+  end)
+end)
+
+describe("--retry", function()
+  local function retry(endings, n, options)
+    options = options or {}
+    options.retry, options.jobs = n, options.jobs or 1
+    return execute({ item "a", item("b", { requires = { "a" } }) }, { endings = endings }, options)
+  end
+
+  it("repeats an error with the same parameters until it ends otherwise", function()
+    local out, started, state, _, results = retry({ a = { ERROR, ERROR, { result = "well" } } }, 5)
+    assert.same({ "a pass", "b pass" }, out)
+    assert.equal("a a a b", started)
+    assert.same(state.started[1], state.started[3])
+    assert.same({ 3, 1200 }, { results[1].attempts, results[1].duration_ms })
+    local tries = {}
+    for i, t in ipairs(results[1].tries) do
+      tries[i] = ("%d %s %s %s %d"):format(t.attempt, t.outcome, t.reason, t.message, t.duration_ms)
+    end
+    assert.same({ "1 error timeout the check did not end within its time limit of 1s 400",
+      "2 error timeout the check did not end within its time limit of 1s 400", "3 pass nil well 400" }, tries)
+    assert.equal(2, #results[1].notes)
+    assert.equal("attempt 1 of at most 6 ended in error timeout: "
+      .. "the check did not end within its time limit of 1s", results[1].notes[1])
+  end)
+
+  it("gives up after so many", function()
+    local out, started, _, _, results = retry({ a = ERROR }, 2)
+    assert.same({ "a error timeout", "b skip prerequisite" }, out)
+    assert.equal("a a a", started)
+    assert.equal(3, #results[1].tries)
+  end)
+
+  it("never repeats a fail, a skip or a pass", function()
+    for _, ending in ipairs { FAIL, SKIP, { result = "x" } } do
+      local _, started, _, _, results = retry({ a = ending }, 3)
+      assert.equal("a", started:match "^a[ a]*":gsub(" $", ""))
+      assert.is_nil(results[1].tries)
+      assert.equal(1, results[1].attempts)
+    end
+  end)
+
+  it("takes a fail after an error as the verdict", function()
+    local out, started = retry({ a = { ERROR, FAIL, { result = "x" } } }, 3)
+    assert.same({ "a fail bad", "b skip prerequisite" }, out)
+    assert.equal("a a", started)
+  end)
+
+  it("does not hide that an earlier clean-up was not confirmed", function()
+    local first = { result = "x", record = { cleanup = { ok = false, message = "pod left" } } }
+    local _, _, _, _, results = retry({ a = { first, { result = "well" } } }, 3)
+    assert.same({ "error", "cleanup", 4 },
+      { results[1].outcome, results[1].reason, results[1].attempts })
+    assert.equal("clean-up of an earlier attempt could not be confirmed: pod left", results[1].message)
+    _, _, _, _, results = retry({ a = { first, FAIL } }, 3)
+    assert.equal("fail", results[1].outcome)
+    assert.truthy(table.concat(results[1].notes, "\n"):find("pod left", 1, true))
+  end)
+
+  it("is not for what could not be started or was decided before", function()
+    local _, _, state = execute({ item "a", item("b", { preset = { outcome = "error",
+      code = "NOT_FOUND", reason = "not-available", message = "m" } }) }, { refuse = { a = "boom" } },
+      { retry = 3 })
+    assert.equal(0, #state.started)
+  end)
+
+  it("ends with a signal", function()
+    local _, started, _, _, results = execute({ item "a" }, { endings = { a = ERROR },
+      events = { { kind = "done", id = 1 }, { kind = "signal", signal = "SIGTERM" } } }, { retry = 9 })
+    assert.equal("a a", started)
+    assert.same({ 2, "interrupted" }, { results[1].attempts, results[1].reason })
+  end)
+
+  it("ends with fail-fast once another check failed", function()
+    local out, started = execute({ item "a", item "b" }, { endings = { a = FAIL, b = ERROR } },
+      { retry = 9, fail_fast = true, jobs = 2 })
+    assert.same({ "a fail bad", "b error timeout" }, out)
+    assert.equal("a b", started)
+  end)
+
+  it("holds fail-fast back until the last attempt", function()
+    local out = execute({ item "a", item "b" }, { endings = { a = { ERROR, { result = "x" } } } },
+      { retry = 1, fail_fast = true, jobs = 1 })
+    assert.same({ "a pass", "b pass" }, out)
   end)
 end)
 

@@ -285,10 +285,12 @@ function Catalog:add_entry(entry, suite, items)
 end
 
 function Catalog:add_suite(suite, items)
+  local first = #items + 1
   for _, entry in ipairs(suite.meta.checks or {}) do
     self:add_entry(entry, suite, items)
   end
-  suites.validate(suite, self.problems)
+  suites.validate(suite, self.host, self.problems)
+  suites.adopt(suite, table.move(items, first, #items, 1, {}), self.problems)
   self.suites[#self.suites + 1] = suite
 end
 

@@ -34,16 +34,17 @@ end
 --- Reads the facts of the cluster.
 --- @param host table the border
 --- @param context table of the run
+--- @param limit_ms integer|nil the run's time limit
 --- @return table platform, gpu_nodes, gpus, reason
 --- @return string|nil the signal that came meanwhile
-function M.read(host, context)
+function M.read(host, context, limit_ms)
   local source = host.embedded(PATH)
   if not source then
     return { reason = PATH .. " is not embedded" }
   end
   host.start {
     id = ID, path = PATH, source = source, roots = {}, params = {}, needs = { "list nodes" },
-    deadline_ms = DEADLINE_MS, context = context,
+    deadline_ms = math.min(DEADLINE_MS, limit_ms or DEADLINE_MS), context = context,
   }
   local signal
   while true do

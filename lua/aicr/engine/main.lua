@@ -5,6 +5,7 @@ local declared = require "aicr.engine.declared"
 local describe = require "aicr.engine.describe"
 local facts = require "aicr.engine.facts"
 local formats = require "aicr.report.formats"
+local limits = require "aicr.engine.limits"
 local message = require "aicr.engine.message"
 local native = require "aicr.report.native"
 local params = require "aicr.engine.params"
@@ -23,17 +24,6 @@ local NAMESPACE <const> = "aicr-validation"
 
 local function say(host, m)
   host.write("stderr", message.format(m))
-end
-
-local function read_seed(value, now, problems)
-  if value == nil then
-    return now // 1000
-  end
-  local seed = math.tointeger(tonumber(value))
-  if not seed or seed < 0 then
-    problems:add('--seed: expected an integer of at least 0, found "%s"', tostring(value))
-  end
-  return seed
 end
 
 local function check_platform(name, problems)
@@ -76,23 +66,14 @@ local function apply_params(job, given, problems)
   params.set(job.items, given.options.set, given.origins.set or "command line", problems)
 end
 
-local function waivers(job_suites)
-  local out = {}
-  for _, suite in ipairs(job_suites) do
-    for name, waiver in pairs(suite.meta.waive or {}) do
-      out[name] = out[name] or waiver
-    end
-  end
-  return out
-end
-
 --- Everything that can be known before the cluster is touched.
 local function prepare(given, host, problems)
-  local job = { host = host, start = host.now() }
+  local job = { host = host, start = host.now(), began = host.monotonic() }
   local catalog = catalogs.new(host, given.path, problems)
   resolve(job, catalog, given, problems)
   local options = job.options
-  job.seed = read_seed(options.seed, job.start, problems)
+  job.limits = limits.read(given, options, job.start, problems)
+  job.seed = job.limits.seed
   check_platform(options.platform, problems)
   job.reports = formats.parse(options, problems)
   apply_params(job, given, problems)
@@ -100,7 +81,6 @@ local function prepare(given, host, problems)
     return catalog:names()
   end
   job.plan = plans.complete(select_checks.choose(job.items, options, all_names, problems))
-  job.waive = waivers(job.suites)
   return job
 end
 
@@ -164,7 +144,7 @@ end
 local function look_at_target(job, cluster, context)
   local found, signal = {}, nil
   if cluster.ok and #job.plan > 0 then
-    found, signal = facts.read(job.host, context)
+    found, signal = facts.read(job.host, context, job.limits.timeout_ms)
   end
   local name = platform.requested(job.options.platform, job.recipe and job.recipe.recipe,
     job.suites)
@@ -198,6 +178,17 @@ local function journal(job)
   end
 end
 
+--- What a second signal left, and how to find it.
+local function say_unconfirmed(job, names, signal)
+  if #names > 0 then
+    say(job.host, {
+      what = ("stopped by a second %s: the clean-up of %s was not awaited"):format(signal,
+        table.concat(names, ", ")),
+      fix = "look what is left: kubectl get all -A -l aicr-run/run=" .. job.id,
+    })
+  end
+end
+
 --- Runs the plan; gives the results, the signal that came, and the watch.
 local function execute(job, given, cluster, style)
   local options, host = job.options, job.host
@@ -211,12 +202,15 @@ local function execute(job, given, cluster, style)
   local watch = progress.new(host, {
     version = given.version, target = job.target, recipe = job.recipe, names = names_of(job.plan),
   }, style)
-  local results, later = runs.execute(job.plan, host, {
-    cluster = cluster, context = context, waive = job.waive, jobs = options.jobs,
+  local limit = job.limits.timeout_ms
+  local results, later, unconfirmed = runs.execute(job.plan, host, {
+    cluster = cluster, context = context, jobs = job.limits.jobs, retry = job.limits.retry,
+    limit_ms = limit, limit_at = limit and job.began + limit,
     fail_fast = options.fail_fast, strict = options.strict, signal = signal, watch = watch,
     journal = journal(job),
   })
   watch:stop()
+  say_unconfirmed(job, unconfirmed, later)
   return results, later, watch
 end
 

@@ -256,14 +256,21 @@ local function decide(event, item, record)
   return out
 end
 
-local function apply_cleanup(out, record)
+--- What of a check's clean-up, or that of an earlier attempt, is not confirmed; nil: nothing.
+local function unconfirmed(record, left)
   local cleanup = opt(record.cleanup)
-  if not cleanup or cleanup.ok ~= false then
-    return
+  if cleanup and cleanup.ok == false then
+    return "clean-up could not be confirmed: " .. (words(cleanup.message) or "no message")
+  elseif left then
+    return "clean-up of an earlier attempt could not be confirmed: " .. words(left)
   end
-  local message = ("clean-up could not be confirmed: %s"):format(words(cleanup.message)
-    or "no message")
-  if out.outcome == "fail" or out.outcome == "error" then
+end
+
+local function apply_cleanup(out, record, left)
+  local message = unconfirmed(record, left)
+  if not message then
+    return
+  elseif out.outcome == "fail" or out.outcome == "error" then
     note(out, "%s", message)
     return
   end
@@ -333,14 +340,14 @@ end
 --- Decides the outcome of a check that ended.
 --- @param event table the host's done event: ending and record
 --- @param item table name, meta (fixes), timeout_ms
---- @param options table|nil strict
+--- @param options table|nil strict; left (what the clean-up of an earlier attempt left unconfirmed)
 --- @return table outcome, code, reason, result, message, why, fix, details, file, line, trace,
 ---   notes
 function M.of(event, item, options)
   local record = opt(event.record) or {}
   local out = decide(event, item, record)
   apply_coverage(out, record, options and options.strict)
-  apply_cleanup(out, record)
+  apply_cleanup(out, record, options and options.left)
   apply_dropped(out, record)
   return M.finish(out, item)
 end

@@ -1,31 +1,31 @@
 -- SPDX-License-Identifier: Apache-2.0
---- Runs a plan: which check may start now, what its end means for the others, signals.
---- Phases follow one another; in a phase checks run side by side, exclusive ones alone.
+--- Runs a plan: which check may start now, what its end means for the others, signals, the run's
+--- time limit, retries. Phases follow one another; in a phase checks run side by side, exclusive
+--- ones alone.
+local attempts = require "aicr.engine.attempts"
 local errors = require "aicr.native.error"
 local outcome = require "aicr.engine.outcome"
 local result = require "aicr.engine.result"
 local secret = require "aicr.engine.secret"
+local text = require "aicr.report.text"
 
 local M = {}
 
 local JOBS <const> = 4
+local OVER <const> = "the run's time limit is over"
 
 local function nothing() end
 
 --- Who watches a run: nobody.
-local NOBODY <const> = { tick_ms = 1000, begun = nothing, said = nothing, ended = nothing,
-  tick = nothing }
+local NOBODY <const> = { tick_ms = 1000, begun = nothing, again = nothing, said = nothing,
+  ended = nothing, tick = nothing }
 
 local Run = {}
 Run.__index = Run
 
-local function decided(item, out)
-  return result.new(item, outcome.finish(out, item))
-end
-
 function Run:settle(i, res)
   local item = self.plan[i]
-  result.waive(res, self.waive[item.name], self.host.now())
+  result.waive(res, item.waiver, self.host.now())
   res.shown = result.shown(res)
   self.results[i] = res
   self.by_name[item.name] = res
@@ -37,6 +37,16 @@ function Run:settle(i, res)
   end
 end
 
+--- Settles a check with what was decided about it.
+--- @param out table outcome, code, reason, message, …
+--- @param event table|nil the done event of its last attempt
+function Run:decide(i, out, event)
+  local item = self.plan[i]
+  local res = result.new(item, event and out or outcome.finish(out, item), event)
+  attempts.apply(res, self.tries[i], self.retry)
+  self:settle(i, res)
+end
+
 --- Why a check is not to be started: an outcome, or nil.
 function Run:withheld(item)
   if item.preset then
@@ -45,6 +55,12 @@ function Run:withheld(item)
     return {
       outcome = "error", code = "CANCELED", reason = "interrupted",
       message = ("not started: the run was interrupted by %s"):format(self.signal),
+    }
+  elseif self.expired then
+    return {
+      outcome = "error", code = "TIMEOUT", reason = "timeout",
+      message = ("not started: the run's time limit of %s was over"):format(
+        text.time_limit(self.limit_ms)),
     }
   elseif self.stopped then
     return {
@@ -108,30 +124,53 @@ function Run:start(i)
     context = self.context,
   })
   if not ok then
-    self:settle(i, decided(item, refused(err)))
+    self:decide(i, refused(err))
     return
   end
   self.running[i] = true
-  self.watch:begun(item)
+  if self.tries[i] then
+    self.watch:again(item, #self.tries[i] + 1, self.retry + 1)
+  else
+    self.watch:begun(item)
+  end
   self.active = self.active + 1
   self.alone = item.exclusive
 end
 
+--- True when a check whose turn it is may be started now.
+function Run:room(item)
+  return self.active == 0
+    or not (item.exclusive or self.alone or self.active >= self.jobs)
+end
+
 --- Starts, or settles, all of the phase that may go now, in plan order.
 function Run:advance(first, last)
-  for i = first, last do
+  self.from = math.max(self.from, first)
+  while self.from <= last and self.results[self.from] do
+    self.from = self.from + 1
+  end
+  for i = self.from, last do
     local item = self.plan[i]
     if not self.results[i] and not self.running[i] then
-      local blocked = not item.preset and not self.signal and not self.stopped and self:waits(item)
+      local ending = item.preset or self.signal or self.expired or self.stopped
+      local blocked = not ending and self:waits(item)
       local out = not blocked and self:withheld(item)
       if out then
-        self:settle(i, decided(item, out))
+        self:decide(i, out)
       elseif not blocked then
-        if self.active > 0 and (item.exclusive or self.alone or self.active >= self.jobs) then
+        if not self:room(item) then
           return
         end
         self:start(i)
       end
+    end
+  end
+end
+
+function Run:cancel_all(reason)
+  for i = self.from, #self.plan do
+    if self.running[i] then
+      self.host.cancel(i, reason)
     end
   end
 end
@@ -142,11 +181,37 @@ function Run:on_signal(event)
     return
   end
   self.signal = event.signal
-  for i = 1, #self.plan do
-    if self.running[i] then
-      self.host.cancel(i, event.signal)
-    end
+  self:cancel_all(event.signal)
+end
+
+--- Milliseconds until the run's time limit; nil when it has none or it is over.
+function Run:left()
+  return self.limit_at and not self.expired and self.limit_at - self.host.monotonic() or nil
+end
+
+--- Ends what runs when the run's time limit is over.
+function Run:watch_limit()
+  local left = self:left()
+  if left and left <= 0 and not self.signal then
+    self.expired = true
+    self:cancel_all(OVER)
   end
+end
+
+--- How a check ended, where the run's time limit ended it.
+function Run:ending_of(event)
+  local ending = text.opt(event.ending) or {}
+  if self.expired and ending.how == "canceled" then
+    return { how = "deadline", message = ("stopped: the run's time limit of %s was over"):format(
+      text.time_limit(self.limit_ms)) }
+  end
+  return ending
+end
+
+--- True when a check that ended as error is to be run again.
+function Run:retries(out, tries)
+  return out.outcome == "error" and #tries <= self.retry
+    and not (self.signal or self.expired or self.stopped)
 end
 
 function Run:on_done(event)
@@ -157,10 +222,18 @@ function Run:on_done(event)
   self.running[i] = nil
   self.active = self.active - 1
   self.alone = false
-  local item = self.plan[i]
-  event.ending = secret.masked(event.ending, item)
-  event.record = secret.masked(event.record, item)
-  self:settle(i, result.new(item, outcome.of(event, item, self.options), event))
+  local item, tries = self.plan[i], self.tries[i] or {}
+  event.ending = self:ending_of(event)
+  local out = outcome.of(event, item, { strict = self.options.strict, left = tries.left })
+  out = secret.outcome(out, item)
+  event.record = secret.record(event.record, item)
+  self.tries[i] = tries
+  attempts.add(tries, out, event)
+  if self:retries(out, tries) then
+    self:start(i)
+  else
+    self:decide(i, out, event)
+  end
 end
 
 function Run:abandon()
@@ -169,16 +242,19 @@ function Run:abandon()
       local out = self:withheld(item)
       if self.running[i] then
         out.message = ("stopped by a second %s: its clean-up was not awaited"):format(self.signal)
+        self.unconfirmed[#self.unconfirmed + 1] = item.name
       end
-      self:settle(i, decided(item, out))
+      self:decide(i, out)
     end
   end
 end
 
 function Run:phase(first, last)
+  self:watch_limit()
   self:advance(first, last)
   while self.active > 0 do
-    local event = self.host.next(self.watch.tick_ms)
+    local wait = math.min(self.watch.tick_ms, math.max(self:left() or self.watch.tick_ms, 1))
+    local event = self.host.next(wait)
     if event.kind == "signal" then
       self:on_signal(event)
     elseif event.kind == "done" then
@@ -189,6 +265,7 @@ function Run:phase(first, last)
     if self.abandoned then
       return
     end
+    self:watch_limit()
     self:advance(first, last)
     self.watch:tick()
   end
@@ -205,17 +282,22 @@ end
 --- Runs all checks of a plan to their results.
 --- @param plan table list of planned checks (engine/plan.lua)
 --- @param host table the border
---- @param options table cluster, context, waive, jobs, fail_fast, strict, signal (one that came
----   earlier), watch (tick_ms, and methods begun(item), said(item, text), ended(result), tick())
+--- @param options table cluster, context, jobs, retry, limit_ms and limit_at (the run's time limit and
+---   the monotonic time at which it is over), fail_fast, strict, signal (one that came earlier), journal,
+---   watch (tick_ms, and methods begun(item), again(item, attempt, of), said(item, text),
+---   ended(result), tick())
 --- @return table results in plan order
 --- @return string|nil name of the signal that interrupted the run
+--- @return table names of the checks whose clean-up was not awaited
 function M.execute(plan, host, options)
   local run = setmetatable({
     plan = plan, host = host, options = options,
-    cluster = options.cluster, context = options.context, waive = options.waive or {},
-    jobs = options.jobs or JOBS, watch = options.watch or NOBODY,
-    journal = options.journal or function() end,
-    signal = options.signal, results = {}, by_name = {}, planned = {}, running = {}, active = 0,
+    cluster = options.cluster, context = options.context,
+    jobs = options.jobs or JOBS, retry = options.retry or 0, watch = options.watch or NOBODY,
+    limit_ms = options.limit_ms, limit_at = options.limit_at,
+    journal = options.journal or nothing, signal = options.signal,
+    results = {}, by_name = {}, planned = {}, running = {}, tries = {}, unconfirmed = {},
+    active = 0, from = 1,
   }, Run)
   for _, item in ipairs(plan) do
     run.planned[item.name] = true
@@ -229,7 +311,7 @@ function M.execute(plan, host, options)
   if run.abandoned then
     run:abandon()
   end
-  return run.results, run.signal
+  return run.results, run.signal, run.unconfirmed
 end
 
 return M

@@ -3,6 +3,7 @@
 local message = require "aicr.engine.message"
 local paths = require "aicr.engine.path"
 local platform = require "aicr.engine.platform"
+local time = require "aicr.time"
 
 local M = {}
 
@@ -12,11 +13,11 @@ local ALLOWED <const> = {
   namespace = "string",
   set = "list", jobs = "integer", fail_fast = "boolean", strict = "boolean", seed = "integer",
   format = "string", output = "outputs", quiet = "boolean", verbose = "integer",
-  log_level = "string",
+  log_level = "string", timeout = "string", retry = "integer",
 }
 
 local LATER <const> = {
-  context = true, snapshot = true, timeout = true, retry = true, keep = true, values = true,
+  context = true, snapshot = true, keep = true, values = true,
   color = true,
   node_selector = true, toleration = true, log_format = true, rerun = true,
 }
@@ -93,15 +94,42 @@ local function check_option(suite, name, value, problems)
   end
 end
 
+local function is_date(text)
+  return type(text) == "string" and text:find("^%d%d%d%d%-%d%d%-%d%d$") ~= nil
+    and pcall(time.parse, text .. "T00:00:00Z")
+end
+
 local function check_waivers(suite, problems)
   for _, name in ipairs(names_of(suite.meta.waive or {})) do
     local waiver = suite.meta.waive[name]
     if type(waiver) ~= "table" or type(waiver.reason) ~= "string" or waiver.reason == "" then
       problems:add('%s: waive["%s"] needs a reason', suite.path, name)
-    elseif type(waiver.expires) ~= "string"
-      or not waiver.expires:find("^%d%d%d%d%-%d%d%-%d%d$") then
+    elseif not is_date(waiver.expires) then
       problems:add('%s: waive["%s"].expires: expected a date such as "2026-06-30", found "%s"',
         suite.path, name, tostring(waiver.expires))
+    else
+      for field in pairs(waiver) do
+        if field ~= "reason" and field ~= "expires" then
+          problems:add('%s: waive["%s"]: unknown field "%s"', suite.path, name, tostring(field))
+        end
+      end
+    end
+  end
+end
+
+--- Gives the checks of a suite their waivers; a waiver of no check is a mistake.
+--- @param items table the suite's checks
+function M.adopt(suite, items, problems)
+  local names, waive = {}, suite.meta.waive or {}
+  for i, item in ipairs(items) do
+    item.suite, item.waiver = suite, waive[item.name]
+    names[i] = item.name
+    names[item.name] = true
+  end
+  for _, name in ipairs(names_of(waive)) do
+    if not names[name] then
+      problems:add('%s: waive["%s"]: the suite has no such check%s', suite.path, name,
+        message.suggestion(name, names))
     end
   end
 end
@@ -119,7 +147,8 @@ local function table_field(suite, field, problems)
 end
 
 --- Refuses what a suite may not say.
-function M.validate(suite, problems)
+--- @param host table the border
+function M.validate(suite, host, problems)
   local options, named = table_field(suite, "options", problems), suite.meta.platform
   table_field(suite, "waive", problems)
   if named and not platform.canonical(named) then

@@ -114,7 +114,7 @@ local function wants_detail(result)
   return result.shown == "fail" or result.shown == "error"
 end
 
-local function phrase(result)
+local function plain_phrase(result)
   if result.shown == "waived" then
     return ("waived until %s: %s (failed: %s)"):format(result.waived.expires, result.waived.reason,
       result.result)
@@ -124,6 +124,11 @@ local function phrase(result)
     return ("%s: %s"):format(result.reason, result.result)
   end
   return result.result or ""
+end
+
+local function phrase(result)
+  local said = plain_phrase(result)
+  return result.tries and ("%s (attempt %d)"):format(said, result.attempts) or said
 end
 
 --- The phrase of a check's line. A long one is cut where the whole message stands below; a fail

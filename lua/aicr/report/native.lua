@@ -77,6 +77,12 @@ local function optional_list(items)
   return #items > 0 and map(items, same) or nil
 end
 
+local function try(t)
+  return object("attempt", t.attempt, "outcome", t.outcome, "code", t.code, "reason", t.reason,
+    "message", t.message, "start", t.started and text.timestamp(t.started),
+    "duration_ms", t.duration_ms)
+end
+
 local function check(r)
   return object(
     "name", r.name, "phase", r.phase, "tags", map(r.tags, same), "file", r.file, "line", r.line,
@@ -85,6 +91,7 @@ local function check(r)
     "message", r.message, "why", r.why, "fix", r.fix, "details", opt(r.details),
     "waived", waiver(r.waived), "start", r.started and text.timestamp(r.started),
     "duration_ms", r.duration_ms, "attempts", r.attempts,
+    "tries", r.tries and map(r.tries, try),
     "params", parameters(r.params), "steps", map(r.steps, step),
     "expectations", map(r.expectations, expectation), "measures", map(r.measures, measure),
     "series", map(r.series, series), "evidence", map(r.evidence, same), "log", map(r.log, same),

@@ -27,6 +27,17 @@ function Watch:begun(item)
   self.running[#self.running + 1] = { item = item, since = now, beat = now, text = "" }
 end
 
+--- A check that ended as error runs again.
+function Watch:again(item, attempt, of)
+  for _, entry in ipairs(self.running) do
+    if entry.item == item then
+      local now = self.host.monotonic()
+      entry.since, entry.beat = now, now
+      entry.text = ("attempt %d of at most %d"):format(attempt, of)
+    end
+  end
+end
+
 function Watch:said(item, what)
   for _, entry in ipairs(self.running) do
     if entry.item == item then

@@ -1,0 +1,65 @@
+-- SPDX-License-Identifier: Apache-2.0
+--- The options that bound a run: --jobs, --timeout, --retry, --seed (cli-and-reports.md 2.2).
+local values = require "aicr.engine.value"
+
+local M = {}
+
+local RETRY_MAX <const> = 100
+
+--- How messages name an option: by where it was set.
+--- @param given table the parsed command line
+--- @param name string with `_`
+function M.place(given, name)
+  if given.origins[name] == "environment" then
+    return "AICR_RUN_" .. name:upper()
+  elseif given.options[name] == nil then
+    return "suite option " .. name
+  end
+  return "--" .. name:gsub("_", "-")
+end
+
+local function whole(given, options, name, least, most, problems)
+  local value = options[name]
+  if value == nil then
+    return nil
+  end
+  local n = math.tointeger(tonumber(value))
+  if not n or n < least or n > most then
+    local range = most == math.maxinteger and ("of at least %d"):format(least)
+      or ("from %d to %d"):format(least, most)
+    problems:add('%s: expected an integer %s, found "%s"', M.place(given, name), range,
+      tostring(value))
+    return nil
+  end
+  return n
+end
+
+local function duration(given, options, name, problems)
+  local value = options[name]
+  if value == nil then
+    return nil
+  end
+  local ms = values.duration(value)
+  if not ms or ms <= 0 then
+    problems:add('%s: expected %s, found "%s"', M.place(given, name), values.example "duration",
+      tostring(value))
+    return nil
+  end
+  return ms
+end
+
+--- Reads them.
+--- @param given table the parsed command line
+--- @param options table its options, merged with the suites'
+--- @param now integer milliseconds since the epoch
+--- @return table jobs (nil: default), retry, timeout_ms (nil: none), seed
+function M.read(given, options, now, problems)
+  return {
+    jobs = whole(given, options, "jobs", 1, math.maxinteger, problems),
+    retry = whole(given, options, "retry", 0, RETRY_MAX, problems) or 0,
+    timeout_ms = duration(given, options, "timeout", problems),
+    seed = whole(given, options, "seed", 0, math.maxinteger, problems) or now // 1000,
+  }
+end
+
+return M
