@@ -177,7 +177,7 @@ bool kube_rec_files_read(struct kube_rec_files *f, const char *path,
     step += len + 1;
   }
   if (!f->is_folder) {
-    at = dup(f->root);
+    at = fcntl(f->root, F_DUPFD_CLOEXEC, 0);
     if (at < 0) {
       return fail_file(err, "recording-invalid", path, strerror(errno));
     }

@@ -201,11 +201,9 @@ static void guess_plural(const char *kind, char *out, size_t size)
 static void warn_guess(const struct kube_rec_type *t, struct aicr_buf *warnings)
 {
   struct aicr_quoted kind, plural;
-  if (warnings != NULL) {
-    aicr_buf_addf(warnings, "kind %s: the resource's name is guessed as %s\n",
-                  aicr_quote(&kind, t->r.kind, strlen(t->r.kind)),
-                  aicr_quote(&plural, t->r.plural, strlen(t->r.plural)));
-  }
+  kube_rec_note(warnings, "kind %s: the resource's name is guessed as %s",
+                aicr_quote(&kind, t->r.kind, strlen(t->r.kind)),
+                aicr_quote(&plural, t->r.plural, strlen(t->r.plural)));
 }
 
 static const struct kube_rec_known *known_kind(const struct kube_rec_store *s,

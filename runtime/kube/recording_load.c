@@ -44,10 +44,8 @@ void kube_rec_warn(struct kube_rec_loader *l, const char *file,
                    const char *what)
 {
   struct aicr_quoted q;
-  if (l->warnings != NULL) {
-    aicr_buf_addf(l->warnings, "%s: %s\n", aicr_quote(&q, file, strlen(file)),
-                  what);
-  }
+  kube_rec_note(l->warnings, "%s: %s", aicr_quote(&q, file, strlen(file)),
+                what);
 }
 
 bool kube_rec_is_no_api(int http, const char *content_type, const char *body,

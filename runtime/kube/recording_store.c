@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kube/recording_store.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,6 +91,18 @@ void *kube_rec_grow(void **array, size_t *count, size_t *cap, size_t size,
   memset(element, 0, size);
   (*count)++;
   return element;
+}
+
+void kube_rec_note(struct aicr_buf *warnings, const char *fmt, ...)
+{
+  char line[1024];
+  va_list args;
+  va_start(args, fmt);
+  vsnprintf(line, sizeof line, fmt, args);
+  va_end(args);
+  if (warnings != NULL && warnings->len + strlen(line) + 1 <= warnings->max) {
+    aicr_buf_addf(warnings, "%s\n", line);
+  }
 }
 
 char *kube_rec_copy(const char *text, size_t len, struct aicr_error *err)
@@ -249,11 +263,11 @@ static bool later_wins(const struct kube_rec_object *earlier,
   }
   bool equal = earlier->len == later->len &&
                memcmp(earlier->text, later->text, later->len) == 0;
-  if (!equal && warnings != NULL) {
+  if (!equal) {
     struct aicr_quoted ns, name;
-    aicr_buf_addf(warnings,
+    kube_rec_note(warnings,
                   "%s %s in namespace %s was recorded twice; the later one is "
-                  "used\n",
+                  "used",
                   what, aicr_quote(&name, later->name, strlen(later->name)),
                   aicr_quote(&ns, later->ns, strlen(later->ns)));
   }

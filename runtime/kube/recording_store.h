@@ -108,6 +108,11 @@ void kube_rec_set_free(struct kube_rec_set *set);
 void *kube_rec_grow(void **array, size_t *count, size_t *cap, size_t size,
                     size_t max, struct aicr_error *err);
 
+/* Adds a line to the warnings (NULL: none wanted) while there is room for it:
+ * an overflow would lose those that are there. */
+void kube_rec_note(struct aicr_buf *warnings, const char *fmt, ...)
+    AICR_PRINTF(2, 3);
+
 /* A copy of len bytes; NULL and INTERNAL/"memory". */
 char *kube_rec_copy(const char *text, size_t len, struct aicr_error *err);
 

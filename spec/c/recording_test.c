@@ -358,6 +358,28 @@ static void test_warnings(void **state)
   }
 }
 
+/* More warnings than there is room for leave the first ones. */
+static void test_many_warnings(void **state)
+{
+  (void)state;
+  struct folder f;
+  struct aicr_buf warnings;
+  folder_make(&f);
+  folder_text(&f, "n.json", NETWORK_LIST(""));
+  for (int i = 0; i < 20; i++) {
+    char name[32];
+    snprintf(name, sizeof name, "v%02d.yaml", i);
+    folder_text(&f, name, "a: 1\n");
+  }
+  aicr_buf_init(&warnings, 256);
+  kube_client_close(open_client(f.path, &warnings));
+  assert_false(warnings.failed);
+  assert_non_null(strstr(warnings.data, "v00.yaml"));
+  assert_null(strstr(warnings.data, "v19.yaml"));
+  aicr_buf_free(&warnings);
+  folder_remove(&f);
+}
+
 /* cJSON asks libc otherwise. */
 static void *cjson_malloc(size_t size)
 {
@@ -428,6 +450,7 @@ int main(void)
   static const struct CMUnitTest single[] = {
       cmocka_unit_test(test_manifest),
       cmocka_unit_test(test_warnings),
+      cmocka_unit_test(test_many_warnings),
       cmocka_unit_test(test_asking_without_memory),
   };
   struct rows rows = {0};
