@@ -6,7 +6,7 @@ SECONDS ?= 30
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test lint fuzz install clean
+.PHONY: build demo test lint fuzz bench install clean
 
 # $(call built,PRESET)
 built = cmake --preset $(1) && cmake --build --preset $(1) -j $(JOBS)
@@ -38,8 +38,15 @@ fuzz:
 	$(call built,fuzz)
 	@spec/support/fuzz build/fuzz $(SECONDS)
 
+# Ratios and numbers beside their targets, from a release build
+bench:
+	@spec/support/need_packages test
+	cmake --preset release -DAICR_BENCH=ON
+	cmake --build --preset release -j $(JOBS)
+	@bench/run build/release
+
 install: build
-	cmake --install build/release --prefix "$(DESTDIR)$(PREFIX)"
+	DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"
 
 clean:
 	rm -rf build
