@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bind/bind.h"
 
+#include <errno.h>
 #include <lauxlib.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -41,6 +43,18 @@ static int read_file(lua_State *L)
   if (!aicr_file_read(path, FILE_MAX, text, &message))
     return fail(L, message);
   lua_pushlstring(L, text->data ? text->data : "", text->len);
+  return 1;
+}
+
+/* real_path(path) -> the path without links and `..` | nil, message
+ *                                                              [-0, +1|2, e] */
+static int real_path(lua_State *L)
+{
+  char real[PATH_MAX];
+
+  if (!realpath(check_path(L, 1), real))
+    return fail(L, strerror(errno));
+  lua_pushstring(L, real);
   return 1;
 }
 
@@ -357,6 +371,7 @@ static int journal_add(lua_State *L)
 static const luaL_Reg functions[] = {
     {"read_file", read_file},
     {"list_dir", list_dir},
+    {"real_path", real_path},
     {"write", write_text},
     {"env", get_env},
     {"embedded", embedded},

@@ -113,6 +113,8 @@ static bool check_value(const struct aicr_option *option,
   aicr_option_place(&place, option, origin);
   if (!value || (option->may_be_empty && *value == '\0'))
     return true;
+  if (!aicr_utf8_valid(value, strlen(value)) && option->sensitive)
+    return aicr_complain("%s is not valid UTF-8", place.text);
   if (!aicr_utf8_valid(value, strlen(value)))
     return aicr_complain("%s %s is not valid UTF-8", place.text,
                          aicr_quote(&quoted, value, strlen(value)));

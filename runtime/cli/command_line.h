@@ -34,7 +34,8 @@ struct aicr_command_line {
 bool aicr_command_line_read(struct aicr_command_line *line, int argc,
                             char **argv, int *exit_code);
 
-/* The environment's part of it: only options that *line does not have. */
+/* The environment's part of it: options that *line does not have, and those
+ * that are layered. */
 bool aicr_environment_read(struct aicr_command_line *line, int *exit_code);
 
 /* Checks and appends one occurrence; len bytes of the value are copied. */

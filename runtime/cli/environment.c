@@ -11,9 +11,12 @@
 
 extern char **environ;
 
+/* Does the command line leave no room for the variable? */
 static bool is_given(const struct aicr_command_line *line,
                      const struct aicr_option *option)
 {
+  if (option->layered)
+    return false;
   for (size_t i = 0; i < line->setting_count; i++)
     if (line->settings[i].option == option)
       return true;

@@ -24,6 +24,8 @@ struct aicr_option {
   bool no_env;       /* has no AICR_RUN_… form */
   bool optional;     /* the argument may be left out: --keep[=failed] */
   bool may_be_empty; /* an empty value means: not given */
+  bool layered;      /* its environment form adds to the command line's */
+  bool sensitive;    /* may hold a secret: messages do not repeat it */
   char separator;    /* of the list in the environment form, 0: not split */
   enum aicr_option_kind kind;
   const char *argument;       /* as --help shows it, NULL: takes none */

@@ -79,6 +79,15 @@ static void write_value(struct aicr_buf *out,
     write_text(out, setting->value);
 }
 
+/* A layered option stands in "options" as the command line gives it; its
+ * environment form stands in "environment". */
+static bool is_of(const struct aicr_setting *setting,
+                  const struct aicr_option *option)
+{
+  return setting->option == option &&
+         (!option->layered || setting->origin == AICR_FROM_COMMAND_LINE);
+}
+
 static const struct aicr_setting *last_of(const struct aicr_command_line *line,
                                           const struct aicr_option *option,
                                           size_t *count)
@@ -87,7 +96,7 @@ static const struct aicr_setting *last_of(const struct aicr_command_line *line,
 
   *count = 0;
   for (size_t i = 0; i < line->setting_count; i++) {
-    if (line->settings[i].option == option) {
+    if (is_of(&line->settings[i], option)) {
       last = &line->settings[i];
       (*count)++;
     }
@@ -112,7 +121,7 @@ static void write_option(struct aicr_buf *out,
   } else if (option->repeatable) {
     aicr_buf_addc(out, '[');
     for (size_t i = 0; i < line->setting_count; i++) {
-      if (line->settings[i].option == option) {
+      if (is_of(&line->settings[i], option)) {
         write_value(out, &line->settings[i]);
         aicr_buf_addc(out, ',');
       }
@@ -124,18 +133,37 @@ static void write_option(struct aicr_buf *out,
   aicr_buf_addc(out, ',');
 }
 
-static void write_options(struct aicr_buf *out,
+/* A layered option of the environment. */
+static void write_layer(struct aicr_buf *out,
+                        const struct aicr_command_line *line,
+                        const struct aicr_option *option)
+{
+  bool open = false;
+
+  for (size_t i = 0; i < line->setting_count; i++) {
+    const struct aicr_setting *setting = &line->settings[i];
+
+    if (setting->option != option || is_of(setting, option))
+      continue;
+    if (!open) {
+      write_option_key(out, option);
+      aicr_buf_addc(out, '[');
+    }
+    open = true;
+    write_value(out, setting);
+    aicr_buf_addc(out, ',');
+  }
+  if (!open)
+    return;
+  close_container(out, ']');
+  aicr_buf_addc(out, ',');
+}
+
+static void write_origins(struct aicr_buf *out,
                           const struct aicr_command_line *line)
 {
   static const char *const origins[] = {"command line", "environment"};
   size_t count = 0;
-
-  write_key(out, "options");
-  aicr_buf_addc(out, '{');
-  for (size_t i = 0; i < aicr_option_count; i++)
-    write_option(out, line, &aicr_options[i]);
-  close_container(out, '}');
-  aicr_buf_addc(out, ',');
 
   write_key(out, "origins");
   aicr_buf_addc(out, '{');
@@ -148,6 +176,26 @@ static void write_options(struct aicr_buf *out,
       aicr_buf_addc(out, ',');
     }
   }
+  close_container(out, '}');
+  aicr_buf_addc(out, ',');
+}
+
+static void write_options(struct aicr_buf *out,
+                          const struct aicr_command_line *line)
+{
+  write_key(out, "options");
+  aicr_buf_addc(out, '{');
+  for (size_t i = 0; i < aicr_option_count; i++)
+    write_option(out, line, &aicr_options[i]);
+  close_container(out, '}');
+  aicr_buf_addc(out, ',');
+
+  write_origins(out, line);
+
+  write_key(out, "environment");
+  aicr_buf_addc(out, '{');
+  for (size_t i = 0; i < aicr_option_count; i++)
+    write_layer(out, line, &aicr_options[i]);
   close_container(out, '}');
   aicr_buf_addc(out, ',');
 }

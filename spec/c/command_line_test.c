@@ -74,7 +74,17 @@ static const struct row rows[] = {
     {{"-fhuman", "--set=a=1"},
      {"AICR_RUN_FORMAT=json", "AICR_RUN_SET=b=2,c=3"},
      "[],\"args\":[],\"options\":{\"set\":[\"a=1\"],\"format\":\"human\"},"
-     "\"origins\":{\"set\":\"command line\",\"format\":\"command line\"}"},
+     "\"origins\":{\"set\":\"command line\",\"format\":\"command line\"},"
+     "\"environment\":{\"set\":[\"b=2\",\"c=3\"]}"},
+    {{"--values=v.yaml", "--set-file", "a.k=f"},
+     {"AICR_RUN_VALUES=x", "AICR_RUN_SET_FILE=k=/f:b.k=g"},
+     "[],\"args\":[],\"options\":{\"set_file\":[\"a.k=f\"],\"values\":["
+     "\"v.yaml\"]},\"origins\":{\"set_file\":\"command line\",\"values\":"
+     "\"command line\"},\"environment\":{\"set_file\":[\"k=/f\",\"b.k=g\"]}"},
+    {{NULL},
+     {"AICR_RUN_SET=a=1"},
+     "[],\"args\":[],\"options\":{},\"origins\":{},"
+     "\"environment\":{\"set\":[\"a=1\"]}"},
     {{"--platform="},
      {"AICR_RUN_PLATFORM=gcp"},
      "[],\"args\":[],\"options\":{},\"origins\":{}"},
@@ -141,8 +151,10 @@ static void check_request(const struct aicr_command_line *line,
   aicr_buf_init(&request, sizeof(wanted));
   assert_true(aicr_request_write(&request, line, &terminal, "/a::b:"));
   snprintf(wanted, sizeof(wanted),
-           "{\"command\":\"run\",\"version\":\"%s\",\"operands\":%s%s",
-           AICR_VERSION, expected, terminal_text);
+           "{\"command\":\"run\",\"version\":\"%s\",\"operands\":%s%s%s",
+           AICR_VERSION, expected,
+           strstr(expected, "\"environment\":{") ? "" : ",\"environment\":{}",
+           terminal_text);
   assert_string_equal(request.data, wanted);
   aicr_buf_free(&request);
 }

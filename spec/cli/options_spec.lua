@@ -94,7 +94,7 @@ describe("what is not available yet", function()
   local later = {
     "--dry-run", "--rerun=a", "-k=a", "--kubeconfig=a", "--context=a", "--snapshot=a", "-s=a",
     "--record=a", "--keep", "--keep=failed",
-    "--set-file=a=b", "--values=a", "--node-selector=a=b", "--toleration=a=b:c",
+    "--node-selector=a=b", "--toleration=a=b:c",
     "--log-format=json",
   }
   local letters = { k = "kubeconfig", s = "snapshot" }

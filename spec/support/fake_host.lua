@@ -25,7 +25,8 @@ end
 function M.command(fields)
   return {
     command = "run", version = "0.1.0", operands = fields.operands or {}, args = fields.args or {},
-    options = fields.options or {}, origins = fields.origins or {}, path = fields.path or {},
+    options = fields.options or {}, environment = fields.environment or {},
+    origins = fields.origins or {}, path = fields.path or {},
     terminal = fields.terminal or { stdout_tty = false, color = false, utf8 = true },
   }
 end
@@ -80,6 +81,16 @@ local function host_functions(state)
   end
   function h.list_dir(path)
     return entries_below(state.disk, path)
+  end
+  function h.real_path(path)
+    local plain = path:gsub("^%./", "")
+    for link, target in pairs(state.links) do
+      if plain == link or plain:sub(1, #link + 1) == link .. "/" then
+        return target .. plain:sub(#link + 1)
+      end
+    end
+    local there = state.disk[plain] ~= nil or entries_below(state.disk, plain) ~= nil
+    return there and "/root/" .. plain or nil
   end
   function h.write(target, text)
     if state.unwritable[target] then
@@ -197,12 +208,13 @@ end
 
 --- A fake host. What happened stands in `host.state`: written, started, most (in flight at once).
 --- @param fields table disk, embedded (path → metadata or text), endings (name → script, or a list of
----   scripts, one an attempt), events (delivered before anything ends; `after` = ms of the clock), cluster, unwritable (target → message), refuse (name →
+---   scripts, one an attempt), events (delivered before anything ends; `after` = ms of the clock),
+---   links (path → where it leads), cluster, unwritable (target → message), refuse (name →
 --- what start() raises), last_first
 function M.new(fields)
   local state = {
     disk = fields.disk or {}, embedded = fields.embedded or {}, endings = fields.endings or {},
-    events = fields.events or {}, unwritable = fields.unwritable or {},
+    links = fields.links or {}, events = fields.events or {}, unwritable = fields.unwritable or {},
     last_first = fields.last_first,
     cluster = fields.cluster or { ok = true, context = "train-01", server_version = "v1.32.6" },
     clock = START, written = {}, started = {}, refuse = fields.refuse or {}, in_flight = {},

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 require "aicr_native"
 local message = require "aicr.engine.message"
-local params = require "aicr.engine.params"
+local fake_host = require "spec.support.fake_host"
+local settings = require "aicr.engine.settings"
 local values = require "aicr.engine.value"
 
 local function item(name, declared, set)
@@ -17,12 +18,16 @@ local function texts(problems)
   return table.concat(list, "\n")
 end
 
--- Applies defaults, then --set texts; gives the items and the problems as text.
-local function apply(items, set, options)
-  options = options or {}
+-- Gives the items their values; gives them and the problems as text. `set` is of the command line,
+-- the rest of `how`: set_file, values, environment, suites, recipe, disk, others.
+local function apply(items, set, how)
+  how = how or {}
   local problems = message.problems()
-  params.defaults(items, options.recipe, problems)
-  params.set(items, set, options.from or "command line", problems)
+  local host = fake_host.new { disk = how.disk }
+  local job = { items = items, suites = how.suites or {}, host = host,
+    recipe = how.recipe and { recipe = how.recipe }, options = { values = how.values } }
+  local given = { options = { set = set, set_file = how.set_file }, environment = how.environment }
+  settings.apply(job, given, function() return how.others or {} end, problems)
   return items, texts(problems)
 end
 
@@ -136,14 +141,15 @@ describe("the origin of a parameter", function()
     local items, problems = apply({ item("a", DECLARED, { nodes = 4 }), item("b", DECLARED) },
       { "nodes=5", "a.nodes=6", "b.name=x=y" })
     assert.equal("", problems)
-    assert.same({ value = 6, from = "command line" }, items[1].params.nodes)
-    assert.same({ value = 5, from = "command line" }, items[2].params.nodes)
+    local first, second = items[1].params.nodes, items[2].params.nodes
+    assert.same({ 6, "command line" }, { first.value, first.from })
+    assert.same({ 5, "command line" }, { second.value, second.from })
     assert.equal("x=y", items[2].params.name.value)
   end)
 
   it("is the environment where --set came from there", function()
-    local items = apply({ item("a", DECLARED) }, { "nodes=5" }, { from = "environment" })
-    assert.equal("environment", items[1].params.nodes.from)
+    local items = apply({ item("a", DECLARED) }, nil, { environment = { set = { "nodes=5" } } })
+    assert.same({ 5, "environment" }, { items[1].params.nodes.value, items[1].params.nodes.from })
   end)
 
   for _, row in ipairs {
@@ -200,16 +206,16 @@ describe("--set", function()
 
   it("never repeats a secret", function()
     local number = { n = { type = "integer", secret = true } }
-    local _, from_environment = apply({ item("a", number) }, { "a.n=hunter2" },
-      { from = "environment" })
-    assert.equal('--set a.n: n of a: expected an integer (integer), found "***"', from_environment)
+    local _, from_environment = apply({ item("a", number) }, nil,
+      { environment = { set = { "a.n=hunter2" } } })
+    assert.equal('AICR_RUN_SET a.n: n of a: expected an integer (integer), found "***"', from_environment)
     local _, problems = apply({ item("a", DECLARED) }, { "a.token=hunter2", "token=hunter2" })
     assert.is_nil(problems:find("hunter2", 1, true))
   end)
 
   it("takes a secret from the environment", function()
-    local items, problems = apply({ item("a", DECLARED) }, { "a.token=hunter2" },
-      { from = "environment" })
+    local items, problems = apply({ item("a", DECLARED) }, nil,
+      { environment = { set = { "a.token=hunter2" } } })
     assert.same({ "", "hunter2" }, { problems, items[1].params.token.value })
   end)
 

@@ -66,9 +66,8 @@ describe("a secret parameter", function()
       } },
     }
     local given = fake_host.command {
-      operands = { "a.lua" }, options = { set = { "token=hunter2" }, output = { "r.json", "r.xml" },
-        verbose = 1 },
-      origins = { set = "environment" },
+      operands = { "a.lua" }, options = { output = { "r.json", "r.xml" }, verbose = 1 },
+      environment = { set = { "token=hunter2" } },
     }
     assert.equal(1, main(given, host))
     assert.equal("hunter2", host.state.started[1].params.token)

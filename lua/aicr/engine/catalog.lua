@@ -326,6 +326,17 @@ function Catalog:all_built_in()
   return items
 end
 
+--- The items of all built-in checks and those of AICR_RUN_PATH, in no order.
+function Catalog:every()
+  local items = {}
+  for _, index in ipairs { self:built_in(), self:on_path() } do
+    for _, item in pairs(index) do
+      items[#items + 1] = item
+    end
+  end
+  return items
+end
+
 --- A catalog over the host's files.
 --- @param host table the border
 --- @param path table folders of AICR_RUN_PATH

@@ -1,10 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
---- The options that bound a run: --jobs, --timeout, --retry, --seed (cli-and-reports.md 2.2).
+--- The options that bound a run: --jobs, --timeout, --retry, --seed (cli-and-reports.md 2.2), and how
+--- often a running check is told of where there is no live region.
 local values = require "aicr.engine.value"
 
 local M = {}
 
 local RETRY_MAX <const> = 100
+local HEARTBEAT <const> = "AICR_RUN_HEARTBEAT"
+local HEARTBEAT_MS <const> = 30000
 
 --- How messages name an option: by where it was set.
 --- @param given table the parsed command line
@@ -34,15 +37,13 @@ local function whole(given, options, name, least, most, problems)
   return n
 end
 
-local function duration(given, options, name, problems)
-  local value = options[name]
+local function duration(place, value, problems)
   if value == nil then
     return nil
   end
   local ms = values.duration(value)
   if not ms or ms <= 0 then
-    problems:add('%s: expected %s, found "%s"', M.place(given, name), values.example "duration",
-      tostring(value))
+    problems:add('%s: expected %s, found "%s"', place, values.example "duration", tostring(value))
     return nil
   end
   return ms
@@ -51,14 +52,17 @@ end
 --- Reads them.
 --- @param given table the parsed command line
 --- @param options table its options, merged with the suites'
+--- @param host table the border
 --- @param now integer milliseconds since the epoch
---- @return table jobs (nil: default), retry, timeout_ms (nil: none), seed
-function M.read(given, options, now, problems)
+--- @return table jobs (nil: default), retry, timeout_ms (nil: none), seed, heartbeat_ms
+function M.read(given, options, host, now, problems)
+  local beat = host.env(HEARTBEAT)
   return {
     jobs = whole(given, options, "jobs", 1, math.maxinteger, problems),
     retry = whole(given, options, "retry", 0, RETRY_MAX, problems) or 0,
-    timeout_ms = duration(given, options, "timeout", problems),
+    timeout_ms = duration(M.place(given, "timeout"), options.timeout, problems),
     seed = whole(given, options, "seed", 0, math.maxinteger, problems) or now // 1000,
+    heartbeat_ms = duration(HEARTBEAT, beat ~= "" and beat or nil, problems) or HEARTBEAT_MS,
   }
 end
 

@@ -8,7 +8,6 @@ local formats = require "aicr.report.formats"
 local limits = require "aicr.engine.limits"
 local message = require "aicr.engine.message"
 local native = require "aicr.report.native"
-local params = require "aicr.engine.params"
 local plans = require "aicr.engine.plan"
 local platform = require "aicr.engine.platform"
 local progress = require "aicr.report.progress"
@@ -16,6 +15,7 @@ local recipe_file = require "aicr.engine.recipe_file"
 local result = require "aicr.engine.result"
 local runs = require "aicr.engine.run"
 local select_checks = require "aicr.engine.select"
+local settings = require "aicr.engine.settings"
 local suites = require "aicr.engine.suite"
 local writer = require "aicr.report.writer"
 
@@ -58,25 +58,17 @@ local function resolve(job, catalog, given, problems)
   end
 end
 
-local function apply_params(job, given, problems)
-  params.defaults(job.items, job.recipe and job.recipe.recipe, problems)
-  for _, suite in ipairs(job.suites) do
-    params.set(job.items, suites.sets(suite), "suite", problems)
-  end
-  params.set(job.items, given.options.set, given.origins.set or "command line", problems)
-end
-
 --- Everything that can be known before the cluster is touched.
 local function prepare(given, host, problems)
   local job = { host = host, start = host.now(), began = host.monotonic() }
   local catalog = catalogs.new(host, given.path, problems)
   resolve(job, catalog, given, problems)
   local options = job.options
-  job.limits = limits.read(given, options, job.start, problems)
+  job.limits = limits.read(given, options, host, job.start, problems)
   job.seed = job.limits.seed
   check_platform(options.platform, problems)
   job.reports = formats.parse(options, problems)
-  apply_params(job, given, problems)
+  settings.apply(job, given, function() return catalog:every() end, problems)
   local function all_names()
     return catalog:names()
   end
@@ -234,7 +226,7 @@ return function(given, host)
   job.id = result.run_id(job.start, host.random())
   local style = {
     terminal = given.terminal, quiet = job.options.quiet, verbose = (job.options.verbose or 0) > 0,
-    stream = writer.streams(job.reports, given.terminal),
+    stream = writer.streams(job.reports, given.terminal), heartbeat_ms = job.limits.heartbeat_ms,
   }
   local results, signal, watch = execute(job, given, cluster, style)
   local run = result.model {

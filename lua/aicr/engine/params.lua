@@ -1,11 +1,19 @@
 -- SPDX-License-Identifier: Apache-2.0
---- Where the parameters of checks come from, the last one winning: the default, the recipe, the
---- suite, the environment, the command line.
+--- The parameters of checks: defaults, the recipe's constraints, and the values that are given for
+--- them (engine/settings.lua says by whom, the last one winning).
 local constraint = require "aicr.constraint"
 local message = require "aicr.engine.message"
 local values = require "aicr.engine.value"
 
 local M = {}
+
+--- Who gives a value.
+--- @class aicr.source
+--- @field from string the origin that reports show: suite, values, environment, command line
+--- @field by string what messages name: an option with its key, a file with its key
+--- @field option string|nil the option, where two of the same origin must not give one parameter
+--- @field secret boolean|nil a secret may be given here
+--- @field hide boolean|nil what was given may be a piece of a secret: it is not repeated
 
 local function declared(item)
   return item.meta.params or {}
@@ -16,7 +24,7 @@ local function sorted_keys(t)
   for key in pairs(t) do
     keys[#keys + 1] = key
   end
-  table.sort(keys)
+  table.sort(keys, function(a, b) return tostring(a) < tostring(b) end)
   return keys
 end
 
@@ -35,99 +43,119 @@ local function keys_of(items)
   return keys
 end
 
---- Gives one item one value; what is refused becomes a problem that `label` introduces.
-local function assign(item, key, given, from, label, problems)
+--- True for a check with at least one secret parameter.
+function M.has_secret(item)
+  for _, decl in pairs(declared(item)) do
+    if decl.secret then
+      return true
+    end
+  end
+  return false
+end
+
+local WHY <const> = {
+  ["command line"] = "every user of this machine could read it in the process list",
+  suite = "a suite is shared and kept", values = "a file of settings is shared and kept",
+}
+local TAKEN_FROM <const> = {
+  ["command line"] = "the command line", suite = "a suite", values = "a file of values",
+}
+
+local function refuse_secret(item, key, source, problems)
+  problems:add {
+    what = ("%s: %s of %s is secret and is not taken from %s"):format(source.by, key, item.name,
+      TAKEN_FROM[source.from]),
+    why = WHY[source.from],
+    fix = ("put it into a file, --set-file %s.%s=FILE, or the environment, AICR_RUN_SET=%s.%s=…")
+      :format(item.name, key, item.name, key),
+  }
+end
+
+local function assign_timeout(item, given, source, problems)
+  local ms = values.duration(given)
+  if ms and ms > 0 then
+    item.timeout_ms, item.timeout_from = ms, source.from
+    return
+  end
+  problems:add('%s: timeout of %s: expected %s, found "%s"', source.by, item.name,
+    values.example("duration"), source.hide and "***" or values.shown(given))
+end
+
+local function unknown_key(items, key, source, problems, what)
+  local near = source.hide and "" or message.suggestion(tostring(key), keys_of(items))
+  problems:add('%s: %s "%s"%s', source.by, what, source.hide and "***" or tostring(key), near)
+end
+
+--- Gives one item one value; what is refused becomes a problem.
+--- @param item table
+--- @param key string
+--- @param given any text or a Lua value
+--- @param source aicr.source
+function M.assign(item, key, given, source, problems)
   local decl = declared(item)[key]
   if not decl and key == "timeout" then
-    local ms = values.duration(given)
-    if ms and ms > 0 then
-      item.timeout_ms = ms
-    else
-      problems:add('%s: timeout of %s: expected %s, found "%s"', label, item.name,
-        values.example("duration"), values.shown(given))
-    end
+    assign_timeout(item, given, source, problems)
     return
   elseif not decl then
-    problems:add('%s: %s has no parameter "%s"%s', label, item.name, key,
-      message.suggestion(key, keys_of { item }))
+    unknown_key({ item }, key, source, problems, item.name .. " has no parameter")
     return
-  elseif decl.secret and from == "command line" then
-    problems:add {
-      what = ("%s: %s of %s is secret and is not taken from the command line"):format(label, key,
-        item.name),
-      why = "every user of this machine could read it in the process list",
-      fix = ("put it in the environment: AICR_RUN_SET=%s.%s=…"):format(item.name, key),
-    }
+  elseif decl.secret and not source.secret then
+    refuse_secret(item, key, source, problems)
     return
   end
   local value, expected = values.convert(decl, given)
   if value == nil then
-    local found = decl.secret and "***" or values.shown(given)
-    problems:add('%s: %s of %s: %s, found "%s"', label, key, item.name, expected, found)
+    local found = (decl.secret or source.hide) and "***" or values.shown(given)
+    problems:add('%s: %s of %s: %s, found "%s"', source.by, key, item.name, expected, found)
     return
   end
-  item.params[key] = { value = value, from = from }
-end
-
-local function split(text)
-  local left, value = text:match("^([^=]*)=(.*)$")
-  if not left or left == "" then
-    return nil
+  local before = item.params[key]
+  if before and before.from == source.from and before.option ~= source.option
+    and source.option then
+    problems:add("%s: %s of %s is also given with %s", source.by, key, item.name, before.option)
+    return
   end
-  local check, key = left:match("^([^.]+)%.(.+)$")
-  return { check = check, key = key or left, value = value }
+  item.params[key] = { value = value, from = source.from, option = source.option }
 end
 
-local function set_named(set, items, label, from, problems)
+--- Gives a value to the check of that name.
+function M.assign_named(items, check, key, given, source, problems)
   local names, found = {}, false
   for i, item in ipairs(items) do
     names[i] = item.name
-    if item.name == set.check then
-      assign(item, set.key, set.value, from, label, problems)
+    if item.name == check then
+      M.assign(item, key, given, source, problems)
       found = true
     end
   end
   if not found then
-    problems:add('%s: no check named "%s" in this run%s', label, set.check,
-      message.suggestion(set.check, names))
+    problems:add('%s: no check named "%s" in this run%s', source.by, source.hide and "***" or check,
+      source.hide and "" or message.suggestion(check, names))
   end
 end
 
-local function set_all(set, items, label, from, problems)
+--- Gives a value to all checks that have such a parameter.
+--- @return boolean was there one, or was it refused with a better message?
+function M.assign_all(items, key, given, source, problems)
   local found = false
   for _, item in ipairs(items) do
-    if declared(item)[set.key] then
-      assign(item, set.key, set.value, from, label, problems)
+    if declared(item)[key] then
+      M.assign(item, key, given, source, problems)
       found = true
     end
   end
-  if found then
-    return
-  elseif set.key == "timeout" then
+  if not found and key == "timeout" then
     problems:add {
-      what = label .. ": a time limit belongs to a check", fix = "--set CHECK.timeout=5m",
+      what = source.by .. ": a time limit belongs to a check", fix = "--set CHECK.timeout=5m",
     }
-  else
-    problems:add('%s: no selected check has a parameter "%s"%s', label, set.key,
-      message.suggestion(set.key, keys_of(items)))
+    return true
   end
+  return found
 end
 
---- Applies `[CHECK.]KEY=VALUE` texts to the items.
---- @param texts table list
---- @param from string origin: suite, environment, command line
-function M.set(items, texts, from, problems)
-  for _, text in ipairs(texts or {}) do
-    local set = split(text)
-    local label = ("--set %s"):format(text:match("^[^=]*"))
-    if not set then
-      problems:add('--set "%s": expected [CHECK.]KEY=VALUE', text)
-    elseif set.check then
-      set_named(set, items, label, from, problems)
-    else
-      set_all(set, items, label, from, problems)
-    end
-  end
+--- Says that no selected check has a parameter of that name.
+function M.unknown_to_all(items, key, source, problems)
+  unknown_key(items, key, source, problems, "no selected check has a parameter")
 end
 
 --- The value of the recipe's constraint of that name, nil when it has none.
@@ -178,7 +206,7 @@ local function set_default(item, key, recipe, problems)
     local value, expected = values.convert(decl, decl.default)
     if value == nil then
       problems:add("%s: default of parameter %s: %s, found %s", item.path, key, expected,
-        values.shown(decl.default))
+        decl.secret and "***" or values.shown(decl.default))
     else
       item.params[key] = { value = value, from = "default" }
     end
@@ -186,7 +214,7 @@ local function set_default(item, key, recipe, problems)
   from_recipe(item, key, decl, recipe)
 end
 
---- Defaults, then the recipe, then what the suite's entry sets.
+--- The defaults, and the recipe's constraints over them.
 --- @param items table resolved items
 --- @param recipe table|nil
 function M.defaults(items, recipe, problems)
@@ -195,8 +223,16 @@ function M.defaults(items, recipe, problems)
     for _, key in ipairs(sorted_keys(declared(item))) do
       set_default(item, key, recipe, problems)
     end
+  end
+end
+
+--- What the entries of suites set, `{ "PATH", set = { KEY = VALUE } }`.
+--- @param items table resolved items
+function M.entries(items, problems)
+  for _, item in ipairs(items) do
+    local source = { from = "suite", by = item.suite and item.suite.path or item.path }
     for _, key in ipairs(sorted_keys(item.set or {})) do
-      assign(item, key, item.set[key], "suite", item.path, problems)
+      M.assign(item, key, item.set[key], source, problems)
     end
   end
 end

@@ -282,9 +282,9 @@ end
 --- Runs all checks of a plan to their results.
 --- @param plan table list of planned checks (engine/plan.lua)
 --- @param host table the border
---- @param options table cluster, context, jobs, retry, limit_ms and limit_at (the run's time limit and
----   the monotonic time at which it is over), fail_fast, strict, signal (one that came earlier), journal,
----   watch (tick_ms, and methods begun(item), again(item, attempt, of), said(item, text),
+--- @param options table cluster, context, jobs, retry, limit_ms and limit_at (the run's time limit
+---   and the monotonic time at which it is over), fail_fast, strict, signal (one that came earlier),
+---   journal, watch (tick_ms, and methods begun(item), again(item, attempt, of), said(item, text),
 ---   ended(result), tick())
 --- @return table results in plan order
 --- @return string|nil name of the signal that interrupted the run

@@ -12,9 +12,10 @@ local PART <const> = 6
 
 --- Members of records that this program writes itself: they decide how a result is drawn.
 local OWN <const> = {
-  steps = { outcome = true, duration_ms = true }, expectations = { op = true, ok = true, code = true },
-  measures = { ok = true, tolerance = true }, coverage = { verified = true, total = true }, log = { level = true },
-  resources = { removed = true },
+  steps = { outcome = true, duration_ms = true },
+  expectations = { op = true, ok = true, code = true },
+  measures = { ok = true, tolerance = true }, coverage = { verified = true, total = true },
+  log = { level = true }, resources = { removed = true },
 }
 
 local function add_text(values, value)
@@ -106,7 +107,7 @@ mask = function(v, values)
   return v
 end
 
---- A copy of any plain data without the secrets of a check; the same value where the check has none.
+--- A copy of any plain data without the secrets of a check; the same value where it has none.
 --- @param data any plain data
 --- @param item table the planned check: params, meta.params
 function M.masked(data, item)

@@ -13,11 +13,15 @@ local ALLOWED <const> = {
   namespace = "string",
   set = "list", jobs = "integer", fail_fast = "boolean", strict = "boolean", seed = "integer",
   format = "string", output = "outputs", quiet = "boolean", verbose = "integer",
-  log_level = "string", timeout = "string", retry = "integer",
+  log_level = "string", timeout = "string", retry = "integer", values = "files",
 }
 
+--- Kinds of options that are lists, and those that name files: these lie in the suite's folder.
+local LISTS <const> = { list = true, outputs = true, files = true }
+local INSIDE <const> = { outputs = true, files = true }
+
 local LATER <const> = {
-  context = true, snapshot = true, keep = true, values = true,
+  context = true, snapshot = true, keep = true,
   color = true,
   node_selector = true, toleration = true, log_format = true, rerun = true,
 }
@@ -30,7 +34,7 @@ local REFUSED <const> = {
 }
 
 local function fits(kind, value)
-  if kind == "list" or kind == "outputs" then
+  if LISTS[kind] then
     if type(value) ~= "table" then
       return type(value) == "string"
     end
@@ -49,8 +53,8 @@ local function fits(kind, value)
 end
 
 local TYPE_NAME <const> = {
-  list = "text or a list of texts", outputs = "text or a list of texts", path = "text",
-  string = "text",
+  list = "text or a list of texts", outputs = "text or a list of texts",
+  files = "text or a list of texts", path = "text", string = "text",
 }
 
 local function names_of(...)
@@ -64,16 +68,34 @@ local function names_of(...)
   return names
 end
 
-local function check_outputs(suite, value, problems)
+--- Where a file really is, or would be made; nil where not even its folder is there.
+local function real(host, path)
+  return host.real_path(path) or host.real_path(paths.dirname(path))
+end
+
+--- True when a file lies below the suite's folder, whatever links and `..` stand in its path.
+local function is_inside(suite, file, host)
+  local dir = paths.dirname(suite.path)
+  local base, place = host.real_path(dir), real(host, paths.join(dir, file))
+  if not paths.inside(file) then
+    return false
+  elseif not base or not place or place == base then
+    return true
+  end
+  local prefix = base == "/" and base or base .. "/"
+  return place:sub(1, #prefix) == prefix
+end
+
+local function check_files(suite, name, value, host, problems)
   for _, target in ipairs(type(value) == "table" and value or { value }) do
-    local file = target:match("^%a+:(.+)$") or target
-    if not paths.inside(file) then
-      problems:add("%s: options.output: %s lies outside the suite's folder", suite.path, target)
+    local file = ALLOWED[name] == "outputs" and target:match("^%a+:(.+)$") or target
+    if not is_inside(suite, file, host) then
+      problems:add("%s: options.%s: %s lies outside the suite's folder", suite.path, name, target)
     end
   end
 end
 
-local function check_option(suite, name, value, problems)
+local function check_option(suite, name, value, host, problems)
   if REFUSED[name] then
     problems:add {
       what = ("%s: options.%s may not be set by a suite"):format(suite.path, name),
@@ -89,8 +111,8 @@ local function check_option(suite, name, value, problems)
     local kind = ALLOWED[name]
     problems:add("%s: options.%s: expected %s, found %s", suite.path, name, TYPE_NAME[kind] or kind,
       type(value))
-  elseif ALLOWED[name] == "outputs" then
-    check_outputs(suite, value, problems)
+  elseif INSIDE[ALLOWED[name]] then
+    check_files(suite, name, value, host, problems)
   end
 end
 
@@ -156,14 +178,14 @@ function M.validate(suite, host, problems)
       message.suggestion(named, platform.words()))
   end
   for _, name in ipairs(names_of(options)) do
-    check_option(suite, name, options[name], problems)
+    check_option(suite, name, options[name], host, problems)
   end
   check_waivers(suite, problems)
 end
 
 local function relative(suite, name, value)
   local dir = paths.dirname(suite.path)
-  if ALLOWED[name] == "path" then
+  if ALLOWED[name] == "path" or ALLOWED[name] == "files" then
     return paths.join(dir, value)
   elseif ALLOWED[name] == "outputs" then
     local format, file = value:match("^(%a+):(.+)$")
@@ -175,7 +197,7 @@ end
 
 local function option_value(suite, name, value)
   local kind = ALLOWED[name]
-  if kind ~= "list" and kind ~= "outputs" then
+  if not LISTS[kind] then
     return relative(suite, name, value)
   end
   local list = {}

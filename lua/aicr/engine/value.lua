@@ -77,6 +77,20 @@ function PARSE.bandwidth(v)
   return n and BANDWIDTH[unit] and n * BANDWIDTH[unit] or nil
 end
 
+--- A list of texts; nil where one is none. A whole number may stand for its text.
+local function words(list)
+  local out = {}
+  for i, item in ipairs(list) do
+    if math.type(item) == "integer" then
+      item = tostring(item)
+    elseif type(item) ~= "string" then
+      return nil
+    end
+    out[i] = item
+  end
+  return json.array(out)
+end
+
 function PARSE.list(v)
   if type(v) == "string" then
     local out = {}
@@ -87,7 +101,7 @@ function PARSE.list(v)
     end
     return json.array(out)
   elseif type(v) == "table" and (#v > 0 or next(v) == nil) then
-    return json.array(table.move(v, 1, #v, 1, {}))
+    return words(v)
   end
 end
 
@@ -100,6 +114,9 @@ local EXAMPLE <const> = {
 
 --- A value in a message.
 function M.shown(v)
+  if v == json.null then
+    return "null"
+  end
   return type(v) == "table" and json.encode(v) or tostring(v)
 end
 

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- What happens while checks run (cli-and-reports.md 6.4), on stderr: a live region on a terminal,
---- else a heartbeat line every 30 s for each running check. On a terminal the lines of the human
---- report go to stdout as the checks end.
+--- else a heartbeat line every 30 s (AICR_RUN_HEARTBEAT) for each running check. On a terminal the
+--- lines of the human report go to stdout as the checks end.
 local human = require "aicr.report.human"
 local styles = require "aicr.report.style"
 local text = require "aicr.report.text"
@@ -122,7 +122,7 @@ end
 
 function Watch:heartbeat(now)
   for _, entry in ipairs(self.running) do
-    if now - entry.beat >= HEARTBEAT_MS then
+    if now - entry.beat >= self.heartbeat_ms then
       entry.beat = now
       local line = ("[%s] %s: running %s of %s"):format(compact(now - self.start), entry.item.name,
         compact(now - entry.since), text.time_limit(entry.item.timeout_ms))
@@ -163,13 +163,15 @@ end
 --- @param host table the border: monotonic, write
 --- @param run table version, target, recipe, names (of the checks)
 --- @param options table terminal (utf8, color, width; live = columns of stderr where a live region is
----   wanted), stream (write the human report to stdout as checks end), quiet, verbose
+---   wanted), stream (write the human report to stdout as checks end), heartbeat_ms, quiet, verbose
 function M.new(host, run, options)
   local terminal, now = options.terminal, host.monotonic()
+  local heartbeat_ms = options.heartbeat_ms or HEARTBEAT_MS
   local watch = setmetatable({
     host = host, style = styles.new(terminal), utf8 = terminal.utf8,
     live = terminal.live ~= nil, width = terminal.live,
-    tick_ms = terminal.live and LIVE_TICK_MS or QUIET_TICK_MS,
+    tick_ms = terminal.live and LIVE_TICK_MS or math.min(QUIET_TICK_MS, heartbeat_ms),
+    heartbeat_ms = heartbeat_ms,
     running = {}, counts = {}, done = 0, total = #run.names,
     start = now, last = now - LIVE_TICK_MS, drawn = 0,
   }, Watch)
