@@ -92,7 +92,7 @@ end)
 
 describe("what is not available yet", function()
   local later = {
-    "--dry-run", "--rerun=a", "-k=a", "--kubeconfig=a", "--context=a", "--snapshot=a", "-s=a",
+    "--rerun=a", "-k=a", "--kubeconfig=a", "--context=a", "--snapshot=a", "-s=a",
     "--record=a", "--keep", "--keep=failed",
     "--node-selector=a=b", "--toleration=a=b:c",
     "--log-format=json",
@@ -173,6 +173,17 @@ describe("--help", function()
     for name in help.stdout:match("^(.-)\nExamples"):gmatch("%-%-(%l[%l-]*)") do
       assert.is_true(known[name], name)
     end
+  end)
+end)
+
+describe("--dry-run", function()
+  it("shows the plan of the shipped suite without a cluster", function()
+    local result = binary.run { "--dry-run", "--seed=1", "-p", "deployment", SUITE }
+    assert.equal(0, result.code, result.stderr)
+    assert.equal("", result.stderr)
+    assert.match("^plan: 2 checks, 4 side by side, platform gcp %(suite%), seed 1\n\ndeployment\n"
+      .. "  1  gke%-gpu%-nic%-networks\n", result.stdout)
+    assert.match("\n  2  gke%-gpu%-nic%-topology\n", result.stdout)
   end)
 end)
 

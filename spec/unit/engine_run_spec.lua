@@ -31,7 +31,7 @@ local function execute(plan, fields, options)
   end
   local host = fake_host.new(fields)
   options = options or {}
-  options.cluster = options.cluster or OK
+  options.cluster, options.jobs = options.cluster or OK, options.jobs or 4
   options.context = {}
   local results, signal = run.execute(plan, host, options)
   local out = {}

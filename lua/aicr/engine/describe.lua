@@ -13,7 +13,7 @@ local function platforms(item)
 end
 
 --- Rows as aligned columns behind an indent; the last column wraps under itself.
-local function columns(rows, indent, width)
+function M.columns(rows, indent, width)
   local widths, lines = {}, {}
   for _, row in ipairs(rows) do
     for i, cell in ipairs(row) do
@@ -44,7 +44,7 @@ local function list(plan, width)
       text.printable(item.meta.summary or ""),
     }
   end
-  return columns(rows, 0, width)
+  return M.columns(rows, 0, width)
 end
 
 local function list_json(plan)
@@ -69,7 +69,7 @@ end
 
 local function section(lines, title, rows, none, width)
   lines[#lines + 1] = "  " .. title
-  for line in columns(#rows > 0 and rows or { { none } }, 4, width):gmatch("[^\n]+") do
+  for line in M.columns(#rows > 0 and rows or { { none } }, 4, width):gmatch("[^\n]+") do
     lines[#lines + 1] = line
   end
 end

@@ -5,6 +5,7 @@ local values = require "aicr.engine.value"
 
 local M = {}
 
+local JOBS <const> = 4
 local RETRY_MAX <const> = 100
 local HEARTBEAT <const> = "AICR_RUN_HEARTBEAT"
 local HEARTBEAT_MS <const> = 30000
@@ -54,11 +55,11 @@ end
 --- @param options table its options, merged with the suites'
 --- @param host table the border
 --- @param now integer milliseconds since the epoch
---- @return table jobs (nil: default), retry, timeout_ms (nil: none), seed, heartbeat_ms
+--- @return table jobs, retry, timeout_ms (nil: none), seed, heartbeat_ms
 function M.read(given, options, host, now, problems)
   local beat = host.env(HEARTBEAT)
   return {
-    jobs = whole(given, options, "jobs", 1, math.maxinteger, problems),
+    jobs = whole(given, options, "jobs", 1, math.maxinteger, problems) or JOBS,
     retry = whole(given, options, "retry", 0, RETRY_MAX, problems) or 0,
     timeout_ms = duration(M.place(given, "timeout"), options.timeout, problems),
     seed = whole(given, options, "seed", 0, math.maxinteger, problems) or now // 1000,

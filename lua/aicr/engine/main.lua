@@ -3,6 +3,7 @@
 local catalogs = require "aicr.engine.catalog"
 local declared = require "aicr.engine.declared"
 local describe = require "aicr.engine.describe"
+local dry_run = require "aicr.engine.dry_run"
 local facts = require "aicr.engine.facts"
 local formats = require "aicr.report.formats"
 local limits = require "aicr.engine.limits"
@@ -65,7 +66,7 @@ local function prepare(given, host, problems)
   resolve(job, catalog, given, problems)
   local options = job.options
   job.limits = limits.read(given, options, host, job.start, problems)
-  job.seed = job.limits.seed
+  job.seed, job.namespace = job.limits.seed, options.namespace or NAMESPACE
   check_platform(options.platform, problems)
   job.reports = formats.parse(options, problems)
   settings.apply(job, given, function() return catalog:every() end, problems)
@@ -185,7 +186,7 @@ end
 local function execute(job, given, cluster, style)
   local options, host = job.options, job.host
   local context = {
-    recipe = job.recipe and job.recipe.recipe, namespace = options.namespace or NAMESPACE,
+    recipe = job.recipe and job.recipe.recipe, namespace = job.namespace,
     run_id = job.id, seed = job.seed, args = given.args,
   }
   local signal = look_at_target(job, cluster, context)
@@ -218,6 +219,8 @@ return function(given, host)
     return USAGE
   elseif job.options.list or job.options.explain then
     return describe.print(job, host, given.terminal.width)
+  elseif job.options.dry_run then
+    return dry_run.print(job, host, given)
   end
   local cluster = open_cluster(job)
   if not cluster then

@@ -6,10 +6,11 @@ local M = {}
 
 local TIMEOUT_MS <const> = { deployment = 300000, conformance = 300000, performance = 1800000 }
 
---- Fills what a check did not say: its time limit and whether it runs alone.
+--- Fills what a check did not say: its time limit (and who set it) and whether it runs alone.
 --- @param items table chosen checks in order
 function M.complete(items)
   for _, item in ipairs(items) do
+    item.timeout_from = item.timeout_from or (item.meta.timeout_ms and "check" or "default")
     item.timeout_ms = item.timeout_ms or item.meta.timeout_ms or TIMEOUT_MS[item.phase]
     item.exclusive = item.meta.exclusive
     if item.exclusive == nil then

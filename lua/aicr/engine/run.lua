@@ -11,7 +11,6 @@ local text = require "aicr.report.text"
 
 local M = {}
 
-local JOBS <const> = 4
 local OVER <const> = "the run's time limit is over"
 
 local function nothing() end
@@ -293,7 +292,7 @@ function M.execute(plan, host, options)
   local run = setmetatable({
     plan = plan, host = host, options = options,
     cluster = options.cluster, context = options.context,
-    jobs = options.jobs or JOBS, retry = options.retry or 0, watch = options.watch or NOBODY,
+    jobs = options.jobs, retry = options.retry or 0, watch = options.watch or NOBODY,
     limit_ms = options.limit_ms, limit_at = options.limit_at,
     journal = options.journal or nothing, signal = options.signal,
     results = {}, by_name = {}, planned = {}, running = {}, tries = {}, unconfirmed = {},

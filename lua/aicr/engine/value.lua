@@ -78,7 +78,7 @@ function PARSE.bandwidth(v)
 end
 
 --- A list of texts; nil where one is none. A whole number may stand for its text.
-local function words(list)
+local function texts_of(list)
   local out = {}
   for i, item in ipairs(list) do
     if math.type(item) == "integer" then
@@ -101,7 +101,7 @@ function PARSE.list(v)
     end
     return json.array(out)
   elseif type(v) == "table" and (#v > 0 or next(v) == nil) then
-    return words(v)
+    return texts_of(v)
   end
 end
 
