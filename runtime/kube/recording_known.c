@@ -10,7 +10,8 @@
 /* What a recording knows of resources: discovery documents, custom resource
  * definitions, and the plural of a kind where neither says it. */
 
-#define KNOWN_MAX 20000u
+#define KNOWN_MAX    20000u
+#define VERSIONS_MAX 100
 
 static void add_word(char *out, size_t size, const char *word)
 {
@@ -148,8 +149,15 @@ bool kube_rec_add_definition(struct kube_rec_store *s, const char *text,
   bool ok = true;
   const cJSON *spec = kube_json_member(tree, "spec");
   const cJSON *names = kube_json_member(spec, "names");
+  const cJSON *versions = kube_json_member(spec, "versions");
+  if (cJSON_GetArraySize(versions) > VERSIONS_MAX) {
+    cJSON_Delete(tree);
+    return aicr_fail(err, AICR_INVALID_REQUEST, "recording-invalid",
+                     "a CustomResourceDefinition has more than %d versions",
+                     VERSIONS_MAX);
+  }
   const cJSON *version = NULL;
-  cJSON_ArrayForEach(version, kube_json_member(spec, "versions"))
+  cJSON_ArrayForEach(version, versions)
   {
     struct kube_resource r = {0};
     r.namespaced = strcmp(kube_json_text(spec, "scope"), "Namespaced") == 0;

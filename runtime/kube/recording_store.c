@@ -62,10 +62,16 @@ void kube_rec_store_free(struct kube_rec_store *s)
     free_entry(&s->entries[i]);
   }
   aicr_free(s->types);
+  aicr_free(s->sorted);
   aicr_free(s->known);
   aicr_free(s->stale);
   aicr_free(s->entries);
   *s = (struct kube_rec_store){0};
+}
+
+static bool no_memory(struct aicr_error *err)
+{
+  return aicr_fail(err, AICR_INTERNAL, "memory", "no memory for a recording");
 }
 
 void *kube_rec_grow(void **array, size_t *count, size_t *cap, size_t size,
@@ -81,7 +87,7 @@ void *kube_rec_grow(void **array, size_t *count, size_t *cap, size_t size,
     void *grown =
         next > SIZE_MAX / size ? NULL : aicr_realloc(*array, next * size);
     if (grown == NULL) {
-      aicr_fail(err, AICR_INTERNAL, "memory", "no memory for a recording");
+      no_memory(err);
       return NULL;
     }
     *array = grown;
@@ -109,7 +115,7 @@ char *kube_rec_copy(const char *text, size_t len, struct aicr_error *err)
 {
   char *copy = aicr_strndup(text, len);
   if (copy == NULL) {
-    aicr_fail(err, AICR_INTERNAL, "memory", "no memory for a recording");
+    no_memory(err);
   }
   return copy;
 }
@@ -143,31 +149,63 @@ kube_rec_store_known(const struct kube_rec_store *s, const char *group,
   return NULL;
 }
 
+static int compare_type(const struct kube_rec_type *t, const char *group,
+                        const char *version, const char *name, bool by_kind)
+{
+  if (t->by_kind != by_kind) {
+    return t->by_kind ? 1 : -1;
+  }
+  int c = strcmp(by_kind ? t->r.kind : t->r.plural, name);
+  c = c != 0 ? c : strcmp(t->r.group, group);
+  return c != 0 ? c : strcmp(t->r.version, version);
+}
+
+/* A recording may name thousands of kinds in millions of objects, so this is
+ * no walk. */
 struct kube_rec_type *kube_rec_store_type(struct kube_rec_store *s,
                                           const char *group,
                                           const char *version,
                                           const char *plural, const char *kind,
                                           struct aicr_error *err)
 {
-  for (size_t i = 0; i < s->type_count; i++) {
-    struct kube_rec_type *t = &s->types[i];
-    bool same = plural != NULL ? strcmp(t->r.plural, plural) == 0
-                               : strcmp(t->r.kind, kind) == 0;
-    if (same && strcmp(t->r.group, group) == 0 &&
-        strcmp(t->r.version, version) == 0) {
+  bool by_kind = plural == NULL;
+  const char *name = by_kind ? kind : plural;
+  size_t low = 0, high = s->type_count;
+  while (low < high) {
+    size_t mid = low + (high - low) / 2;
+    struct kube_rec_type *t = &s->types[s->sorted[mid]];
+    int c = compare_type(t, group, version, name, by_kind);
+    if (c == 0) {
       return t;
     }
+    if (c < 0) {
+      low = mid + 1;
+    } else {
+      high = mid;
+    }
+  }
+  if (s->sorted == NULL) {
+    s->sorted = aicr_calloc(REC_TYPES_MAX, sizeof *s->sorted);
   }
   struct kube_rec_type *t =
-      kube_rec_grow((void **)&s->types, &s->type_count, &s->type_cap, sizeof *t,
-                    REC_TYPES_MAX, err);
+      s->sorted == NULL
+          ? NULL
+          : kube_rec_grow((void **)&s->types, &s->type_count, &s->type_cap,
+                          sizeof *t, REC_TYPES_MAX, err);
   if (t == NULL) {
+    if (s->sorted == NULL) {
+      no_memory(err);
+    }
     return NULL;
   }
+  memmove(s->sorted + low + 1, s->sorted + low,
+          (s->type_count - 1 - low) * sizeof *s->sorted);
+  s->sorted[low] = s->type_count - 1;
+  t->by_kind = by_kind;
   kube_set_text(t->r.group, sizeof t->r.group, group);
   kube_set_text(t->r.version, sizeof t->r.version, version);
-  kube_set_text(t->r.plural, sizeof t->r.plural, plural == NULL ? "" : plural);
-  kube_set_text(t->r.kind, sizeof t->r.kind, kind == NULL ? "" : kind);
+  kube_set_text(by_kind ? t->r.kind : t->r.plural,
+                by_kind ? sizeof t->r.kind : sizeof t->r.plural, name);
   return t;
 }
 
@@ -333,7 +371,7 @@ bool kube_rec_type_complete(struct kube_rec_type *t, const char *ns,
                                     (t->complete_ns_count + 1) * sizeof *grown);
   if (grown == NULL) {
     aicr_free(copy);
-    return aicr_fail(err, AICR_INTERNAL, "memory", "no memory for a recording");
+    return no_memory(err);
   }
   t->complete_ns = grown;
   t->complete_ns[t->complete_ns_count++] = copy;

@@ -57,6 +57,7 @@ struct kube_rec_type {
   bool scoped;   /* namespaced is known from where it was recorded */
   bool answered; /* some answer was a success: the API is served */
   bool no_api;   /* some answer was the server's text 404 */
+  bool by_kind;  /* added by its kind, the plural came later */
 };
 
 /* What discovery or a custom resource definition says of a resource. */
@@ -87,6 +88,7 @@ struct kube_rec_entry {
 struct kube_rec_store {
   struct kube_rec_type *types;
   size_t type_count, type_cap;
+  size_t *sorted; /* types by what they were added as */
   struct kube_rec_known *known;
   size_t known_count, known_cap;
   struct kube_rec_group_version *stale;

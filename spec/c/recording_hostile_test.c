@@ -398,6 +398,50 @@ static void test_cut_everywhere(void **state)
   folder_remove(&f);
 }
 
+/* What would take hours if each item were compared with all others. */
+static void test_many_of_all(void **state)
+{
+  (void)state;
+  struct folder f;
+  struct aicr_buf text;
+  folder_make(&f);
+  aicr_buf_init(&text, (size_t)64 << 20);
+  aicr_buf_adds(&text, "{\"kind\":\"List\",\"apiVersion\":\"v1\",\"items\":[");
+  for (int i = 0; i < 40000; i++) {
+    aicr_buf_addf(&text,
+                  "%s{\"apiVersion\":\"g%d/v1\",\"kind\":\"K\",\"metadata\":{"
+                  "\"name\":\"n%d\"}}",
+                  i == 0 ? "" : ",", i % 4000, i);
+  }
+  assert_true(aicr_buf_adds(&text, "]}"));
+  folder_write(&f, "a.json", text.data, text.len);
+  kube_client_close(open_client(f.path, NULL));
+  aicr_buf_reset(&text);
+  aicr_buf_adds(&text, "{\"kind\":\"List\",\"apiVersion\":\"v1\",\"items\":[");
+  for (int i = 0; i < 5000; i++) {
+    aicr_buf_addf(&text,
+                  "%s{\"apiVersion\":\"g%d/v1\",\"kind\":\"K\",\"metadata\":{"
+                  "\"name\":\"n\"}}",
+                  i == 0 ? "" : ",", i);
+  }
+  assert_true(aicr_buf_adds(&text, "]}"));
+  folder_write(&f, "a.json", text.data, text.len);
+  check_refused(f.path, "recording-too-large", "more than 4096");
+  aicr_buf_reset(&text);
+  aicr_buf_adds(&text, "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":"
+                       "\"CustomResourceDefinition\",\"metadata\":{\"name\":"
+                       "\"x\"},\"spec\":{\"versions\":[");
+  for (int i = 0; i < 60000; i++) {
+    aicr_buf_addf(&text, "%s{\"name\":\"v%d\",\"served\":true}",
+                  i == 0 ? "" : ",", i);
+  }
+  assert_true(aicr_buf_adds(&text, "]}}"));
+  folder_write(&f, "a.json", text.data, text.len);
+  check_refused(f.path, "recording-invalid", "more than 100 versions");
+  aicr_buf_free(&text);
+  folder_remove(&f);
+}
+
 /* cJSON asks libc otherwise. */
 static void *cjson_malloc(size_t size)
 {
@@ -469,6 +513,7 @@ int main(void)
       cmocka_unit_test(test_large_file),
       cmocka_unit_test(test_long_line),
       cmocka_unit_test(test_cut_everywhere),
+      cmocka_unit_test(test_many_of_all),
       cmocka_unit_test(test_open_without_memory),
   };
   struct rows rows = {0};
