@@ -6,6 +6,10 @@ local errors = require "aicr.native.error"
 local json = require "aicr.json"
 local native = require "aicr.native.task"
 
+-- Kept before any user code runs: a check may change the tables of its modules, and what is told of its end must not
+-- follow that.
+local encode, decode, is_error = json.encode, json.decode, errors.is
+
 local M = {}
 
 -- The functions handed to ctx:defer, in order.
@@ -16,7 +20,7 @@ local deferred = {}
 -- @return string
 -- @raise a string that says what is wrong with the file's table
 function M.describe(chunk)
-  return json.encode(describe.describe(chunk()))
+  return encode(describe.describe(chunk()))
 end
 
 --- Runs a check. Called in the coroutine of the check.
@@ -25,7 +29,7 @@ end
 -- @return what the check's `run` returned first
 function M.run(chunk, context)
   local check = chunk()
-  local ctx = require "aicr.ctx".new((json.decode(context)), check.params, deferred)
+  local ctx = require "aicr.ctx".new((decode(context)), check.params, deferred)
   local result = check.run(ctx) -- no tail call: traces name it
   return result
 end
@@ -50,18 +54,12 @@ local function text_of(value)
   return ok and type(text) == "string" and text or ("an error object of type " .. type(value))
 end
 
--- JSON members of an object without its braces, ready to be put after others.
-local function members(t)
-  local text = json.encode(t)
-  return text == "{}" and "" or "," .. text:sub(2, -2)
-end
-
 -- An error object as data: what does not fit JSON is left out rather than lost with everything else.
 local function error_data(err, depth)
   local t = { code = err.code, reason = err.reason, message = err.message, verdict = err.verdict }
-  local ok = pcall(json.encode, err.details)
+  local ok = pcall(encode, err.details)
   t.details = ok and err.details or nil
-  if errors.is(err.cause) and depth < 4 then
+  if is_error(err.cause) and depth < 4 then
     t.cause = error_data(err.cause, depth + 1)
   end
   return t
@@ -70,19 +68,19 @@ end
 --- How a run ended.
 -- @param kind string "returned" or "raised"
 -- @param value any what was returned or raised
--- @return string "returned", "ended", "error" or "script"; string JSON members that go with it
+-- @return string "returned", "ended", "error" or "script"; string a JSON object that goes with it
 function M.ending(kind, value)
   if kind == "returned" then
     local result = type(value) == "string" and value or nil
-    return "returned", members { result = result, result_type = type(value) }
+    return "returned", encode { result = result, result_type = type(value) }
   end
   if value == native.STOP then
-    return "ended", ""
+    return "ended", "{}"
   end
-  if errors.is(value) then
-    return "error", members { error = error_data(value, 0) }
+  if is_error(value) then
+    return "error", encode { error = error_data(value, 0) }
   end
-  return "script", members { message = text_of(value) }
+  return "script", encode { message = text_of(value) }
 end
 
 return M

@@ -22,16 +22,14 @@ bool aicr_task_write_done(const struct aicr_task *t, int64_t now_mono_ms,
 {
   aicr_buf_addf(out,
                 "{\"id\":%lld,\"kind\":\"done\",\"started\":%lld,"
-                "\"duration_ms\":%lld,\"ending\":{\"how\":\"%s\"",
+                "\"duration_ms\":%lld,\"ending\":{\"reason\":",
                 (long long)t->id, (long long)t->started_ms,
-                (long long)(now_mono_ms - t->started_mono_ms),
-                end_names[t->end]);
-  if (t->end == AICR_END_CANCELED) {
-    aicr_buf_adds(out, ",\"reason\":");
-    aicr_json_write_string(out, t->cancel_reason, strlen(t->cancel_reason));
-  }
+                (long long)(now_mono_ms - t->started_mono_ms));
+  aicr_json_write_string(out, t->cancel_reason, strlen(t->cancel_reason));
   aicr_buf_add(out, t->ending.data, t->ending.len);
-  aicr_buf_adds(out, "},\"record\":");
+  /* After what came out of the check's state: of repeated keys the last wins.
+   */
+  aicr_buf_addf(out, ",\"how\":\"%s\"},\"record\":", end_names[t->end]);
   aicr_record_write(&t->record, out);
   return aicr_buf_addc(out, '}');
 }

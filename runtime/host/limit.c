@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/json_reader.h"
 #include "core/json_writer.h"
 #include "host/host.h"
 #include "host/watchdog.h"
@@ -126,7 +127,24 @@ struct description {
   int results;
 };
 
-/* Calls lua/aicr/task.lua's ending(kind, value) -> JSON members text. */
+/* The members of a JSON object, each with a comma before it. The text comes out
+ * of the check's own state: it must be one object, or it could close the place
+ * it is put in and go on as something else. */
+static void add_members(lua_State *L, struct aicr_task *t, const char *text,
+                        size_t len)
+{
+  struct aicr_error err;
+
+  if (!text || len < 2 || text[0] != '{' || text[len - 1] != '}' ||
+      !aicr_json_check(text, len, AICR_JSON_STRICT, AICR_JSON_DEPTH, &err))
+    luaL_error(L, "the ending of the check is no JSON object");
+  if (len == 2)
+    return;
+  aicr_buf_addc(&t->ending, ',');
+  aicr_buf_add(&t->ending, text + 1, len - 2);
+}
+
+/* Calls lua/aicr/task.lua's ending(kind, value) -> how, JSON object. */
 static int describe_value(lua_State *L)
 {
   struct description *d = lua_touserdata(L, 1);
@@ -144,8 +162,7 @@ static int describe_value(lua_State *L)
     lua_pushnil(L);
   lua_call(L, 2, 2);
   text = lua_tolstring(L, -1, &len);
-  if (text)
-    aicr_buf_add(&d->t->ending, text, len);
+  add_members(L, d->t, text, len);
   if (d->t->end != AICR_END_RUNNING)
     return 0;
   text = lua_tostring(L, -2);
@@ -168,8 +185,8 @@ void aicr_end_describe(struct aicr_task *t, lua_State *co, int status,
     return; /* aicr_end_message() said it */
   if (t->stop != AICR_END_RUNNING)
     t->end = t->stop;
-  else if (status == LUA_ERRMEM)
-    t->end = AICR_END_MEMORY;
+  else if (status == LUA_ERRMEM || aicr_memory_ran_out(&t->memory))
+    t->end = AICR_END_MEMORY; /* also when the script caught it */
   if (t->end != AICR_END_RUNNING) {
     aicr_end_position(&t->ending, co);
     return;
@@ -177,9 +194,13 @@ void aicr_end_describe(struct aicr_task *t, lua_State *co, int status,
   lua_settop(t->L, 0);
   lua_pushcfunction(t->L, describe_value);
   lua_pushlightuserdata(t->L, &d);
-  if (lua_pcall(t->L, 1, 0, 0) != LUA_OK || t->ending.failed) {
-    t->end = AICR_END_MEMORY;
+  status = lua_pcall(t->L, 1, 0, 0);
+  if (status != LUA_OK || t->ending.failed) {
     aicr_buf_reset(&t->ending);
+    t->end = status == LUA_OK || status == LUA_ERRMEM ? AICR_END_MEMORY
+                                                      : AICR_END_SCRIPT;
+    if (t->end == AICR_END_SCRIPT)
+      aicr_end_message(t, NULL, "it could not be told how the check ended");
   }
   if (t->end == AICR_END_ERROR || t->end == AICR_END_SCRIPT ||
       t->end == AICR_END_MEMORY)
