@@ -14,6 +14,8 @@
 /* The loop: runs the tasks, waits for answers, timers and signals. */
 
 #define EVENT_MAX (16u << 20)
+/* Room for any event of the host's own, so that an end can always be told. */
+#define EVENT_ROOM 256
 
 static int64_t clock_ms(clockid_t clock)
 {
@@ -46,16 +48,20 @@ bool aicr_host_open_recording(struct aicr_host *h, const char *dir,
   h->recording = true;
   if (h->client)
     return true;
-  backend->ops->close(backend);
   return aicr_fail(err, AICR_INTERNAL, "memory", "out of memory");
 }
 
 bool aicr_host_start(struct aicr_host *h, const struct aicr_task_spec *spec,
                      struct aicr_error *err)
 {
-  struct aicr_task *t = aicr_task_new(h, spec, err);
   struct aicr_task **end = &h->tasks;
+  struct aicr_task *t;
 
+  h->event.max = EVENT_MAX;
+  aicr_buf_reset(&h->event);
+  if (!aicr_buf_room(&h->event, EVENT_ROOM))
+    return aicr_fail(err, AICR_INTERNAL, "memory", "no memory for a check");
+  t = aicr_task_new(h, spec, err);
   if (!t)
     return false;
   while (*end)
@@ -74,33 +80,49 @@ bool aicr_host_cancel(struct aicr_host *h, int64_t id, const char *reason)
   return false;
 }
 
+/* Makes *text the event, if it and the memory for it are there; *text is
+ * freed. */
+static bool tell(struct aicr_host *h, struct aicr_buf *text)
+{
+  bool ok = !text->failed;
+
+  aicr_buf_reset(&h->event);
+  ok = ok && aicr_buf_room(&h->event, text->len) &&
+       aicr_buf_add(&h->event, text->data, text->len);
+  aicr_buf_free(text);
+  return ok;
+}
+
 void aicr_host_progress(struct aicr_host *h, const struct aicr_task *t,
                         const char *text, size_t len)
 {
-  aicr_buf_reset(&h->event);
-  aicr_buf_addf(&h->event, "{\"id\":%lld,\"kind\":\"progress\",\"text\":",
+  struct aicr_buf b;
+
+  aicr_buf_init(&b, EVENT_MAX);
+  aicr_buf_addf(&b, "{\"id\":%lld,\"kind\":\"progress\",\"text\":",
                 (long long)t->id);
-  aicr_json_write_string(&h->event, text, len);
-  aicr_buf_addc(&h->event, '}');
+  aicr_json_write_string(&b, text, len);
+  aicr_buf_addc(&b, '}');
+  tell(h, &b);
 }
 
 /* Takes an ended task out of the list and tells its end. */
 static void tell_done(struct aicr_host *h, struct aicr_task *done)
 {
   struct aicr_task **at = &h->tasks;
+  struct aicr_buf b;
 
   while (*at != done)
     at = &(*at)->next;
   *at = done->next;
-  aicr_buf_reset(&h->event);
-  if (!aicr_task_write_done(done, aicr_monotonic_ms(), &h->event)) {
-    aicr_buf_reset(&h->event);
+  aicr_buf_init(&b, EVENT_MAX);
+  aicr_task_write_done(done, aicr_monotonic_ms(), &b);
+  if (!tell(h, &b))
     aicr_buf_addf(&h->event,
                   "{\"id\":%lld,\"kind\":\"done\",\"started\":%lld,"
                   "\"duration_ms\":0,\"ending\":{\"how\":\"memory\"},"
                   "\"record\":{}}",
                   (long long)done->id, (long long)done->started_ms);
-  }
   aicr_task_free(done);
 }
 
@@ -111,22 +133,24 @@ static void sooner(int64_t *nearest, int64_t due)
 }
 
 /* Stops tasks whose deadline passed, wakes strands whose timer did. Returns the
- * monotonic time of the next of these, 0 when there is none. */
+ * earliest monotonic time of these and of those to come, 0 when there is none:
+ * what was woken is to run at once. */
 static int64_t run_timers(struct aicr_host *h)
 {
   int64_t now = aicr_monotonic_ms(), nearest = 0;
 
   for (struct aicr_task *t = h->tasks; t; t = t->next) {
-    if (t->deadline_ms && now >= t->deadline_ms)
-      aicr_task_stop(t, AICR_END_DEADLINE, NULL);
-    sooner(&nearest, t->stop == AICR_END_RUNNING ? t->deadline_ms : 0);
+    if (t->deadline_ms && t->stop == AICR_END_RUNNING) {
+      sooner(&nearest, t->deadline_ms);
+      if (now >= t->deadline_ms)
+        aicr_task_stop(t, AICR_END_DEADLINE, NULL);
+    }
     for (struct aicr_strand *s = t->strands; s; s = s->next) {
       if (s->wait != AICR_WAIT_UNTIL)
         continue;
+      sooner(&nearest, s->until_ms);
       if (now >= s->until_ms)
         s->wait = AICR_WAIT_NONE;
-      else
-        sooner(&nearest, s->until_ms);
     }
   }
   return nearest;
