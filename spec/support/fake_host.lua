@@ -186,6 +186,10 @@ end
 
 function Host.next(state, timeout)
   assert(math.type(timeout) == "integer" and timeout > 0, "next() waits for whole milliseconds")
+  state.asked = state.asked + 1
+  if state.signals[state.asked] then
+    return { kind = "signal", signal = state.signals[state.asked] }
+  end
   local event = table.remove(state.events, 1)
   state.clock = state.clock + (event and event.after or 0)
   if event and event.kind ~= "done" then
@@ -209,8 +213,8 @@ end
 --- A fake host. What happened stands in `host.state`: written, started, most (in flight at once).
 --- @param fields table disk, embedded (path → metadata or text), endings (name → script, or a list of
 ---   scripts, one an attempt), events (delivered before anything ends; `after` = ms of the clock),
----   links (path → where it leads), cluster, unwritable (target → message), refuse (name →
---- what start() raises), last_first
+---   signals (n → name, the n-th event), links (path → where it leads), cluster,
+---   unwritable (target → message), refuse (name → what start() raises), last_first
 function M.new(fields)
   local state = {
     disk = fields.disk or {}, embedded = fields.embedded or {}, endings = fields.endings or {},
@@ -218,7 +222,7 @@ function M.new(fields)
     last_first = fields.last_first,
     cluster = fields.cluster or { ok = true, context = "train-01", server_version = "v1.32.6" },
     clock = START, written = {}, started = {}, refuse = fields.refuse or {}, in_flight = {},
-    canceled = {}, most = 0,
+    canceled = {}, most = 0, asked = 0, signals = fields.signals or {},
   }
   local host = host_functions(state)
   host.state = state

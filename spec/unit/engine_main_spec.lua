@@ -127,6 +127,55 @@ describe("the exit code of a run", function()
     end)
   end
 
+  -- Signals after so many of the run's events; nil when the run ended before.
+  local function interrupted(...)
+    local after = { ... }
+    local code, out, err, report, state = engine { operands = { "s/" }, disk = disk,
+      options = { jobs = 2 }, endings = { b = FAIL },
+      signals = { [after[1]] = "SIGINT", [after[2] or 0] = after[2] and "SIGTERM" } }
+    return code, report, state, out, err
+  end
+
+  it("is 130 after a signal at every event of a run, and a report is there", function()
+    local n = 0
+    local code, report
+    repeat
+      n = n + 1
+      code, report = interrupted(n)
+      assert.equal(3, #report.checks)
+      assert.equal(code, report.run.exit_code)
+      for _, c in ipairs(report.checks) do
+        local before = c.name == "b" and "fail" or "pass"
+        assert.is_true(c.outcome == before or c.reason == "interrupted")
+      end
+    until code ~= 130
+    assert.same({ 1, 5 }, { code, n }, "the four events: the target and three checks")
+  end)
+
+  it("is 130 after two signals at all pairs of events, and what was not awaited is named", function()
+    local pairs_tried, named = 0, 0
+    for first = 1, 4 do
+      for second = first + 1, 8 do
+        local code, report, state, _, err = interrupted(first, second)
+        pairs_tried = pairs_tried + 1
+        assert.equal(130, code)
+        assert.equal(3, #report.checks)
+        for _, c in ipairs(report.checks) do
+          if (c.message or ""):find("was not awaited", 1, true) then
+            named = named + 1
+            assert.truthy(err:find("the clean%-up of [^\n]*" .. c.name .. "[^\n]* was not awaited"), err)
+          end
+        end
+        for _, id in ipairs(state.in_flight) do
+          local target = id == 0
+          assert.is_true(target or report.checks[id].message:find("was not awaited", 1, true) ~= nil)
+        end
+      end
+    end
+    assert.equal(22, pairs_tried)
+    assert.is_true(named > 0)
+  end)
+
   it("is 130 when the signal comes while the target is looked at", function()
     local code, _, _, report, state = engine {
       operands = { "s/" }, disk = disk, events = { { kind = "signal", signal = "SIGINT" } },
@@ -494,9 +543,9 @@ describe("--retry", function()
     local code, out, _, report = engine { operands = { "node-health" }, options = { retry = 2,
       verbose = 1 }, endings = { ["node-health"] = { ERROR, { result = "well" } } } }
     assert.equal(0, code)
-    local check = report.checks[1]
-    assert.same({ 2, 2, "error", "script", "pass" }, { check.attempts, #check.tries,
-      check.tries[1].outcome, check.tries[1].reason, check.tries[2].outcome })
+    local one = report.checks[1]
+    assert.same({ 2, 2, "error", "script", "pass" }, { one.attempts, #one.tries,
+      one.tries[1].outcome, one.tries[1].reason, one.tries[2].outcome })
     assert.truthy(out:find("well (attempt 2)", 1, true))
     assert.truthy(out:find("note: attempt 1 of at most 3 ended in error script: x.lua:2: boom", 1, true))
   end)
