@@ -10,6 +10,15 @@ local time = require "aicr.time"
 
 local M = {}
 
+-- Kept before any user code runs, which may change the tables of public modules.
+local array, null, duration_of, clip = json.array, json.null, time.duration, compare.clip
+
+-- Bytes of a text of an ending: so much, escaped, always fits the record.
+local TEXT_MAX <const> = 16 * 1024
+-- Endings of a run that are kept: the first decides, the others are told.
+local ENDINGS_MAX <const> = 100
+-- Bytes of a name, a unit, what is expected.
+local NAME_MAX <const> = 1024
 local EVIDENCE_MAX <const> = 4096
 local ATTACHMENT_MAX <const> = 48 * 1024
 
@@ -31,12 +40,19 @@ local function formatted(fmt, ...)
   if select("#", ...) == 0 then
     return tostring(fmt)
   end
+  if type(fmt) ~= "string" then
+    error(("a format must be a string, got %s"):format(type(fmt)), 3)
+  end
   return fmt:format(...)
 end
 
-local function check_fields(t, known, what)
-  need(t, "table", what)
-  for k in pairs(t) do
+-- The fields of an options table, each read once and without its metatable: what was checked is what is used.
+local function take(t, known, what)
+  if type(t) ~= "table" then
+    error(("%s must be a table, got %s"):format(what, type(t)), 3)
+  end
+  local taken = {}
+  for k, v in next, t do
     if not known[k] then
       local names = {}
       for name in pairs(known) do
@@ -47,6 +63,26 @@ local function check_fields(t, known, what)
       error(("%s: unknown field '%s'%s"):format(what, tostring(k),
         near and ("; did you mean '%s'?"):format(near) or ""), 3)
     end
+    taken[k] = v
+  end
+  return taken
+end
+
+-- Cuts the texts of an ending.
+local function clip_texts(t, what)
+  for _, field in ipairs { "message", "why", "fix" } do
+    local v = t[field]
+    if v ~= nil and type(v) ~= "string" then
+      error(("%s: %s must be a string, got %s"):format(what, field, type(v)), 3)
+    end
+    t[field] = v and clip(v, TEXT_MAX)
+  end
+end
+
+local function need_code(code, what)
+  local ok, made = pcall(errors.new, { code = code, reason = "x", message = "x" })
+  if not ok then
+    error(("%s: %s"):format(what, tostring(made)), 3)
   end
 end
 
@@ -56,32 +92,49 @@ local function need_reason(reason, what)
   end
 end
 
+local endings, failed, skipped = 0, false, false
+
+-- Notes an ending. Only the first fail needs its details, and skips say nothing new: however often a check ends, the
+-- ending that decides has its room.
+local function note(ending)
+  local skip = ending.kind == "skip"
+  if endings >= ENDINGS_MAX and (skip or failed) or skip and skipped then
+    return
+  end
+  if failed then
+    ending.details = nil
+  end
+  native.ending(ending)
+  endings = endings + 1
+  failed = failed or not skip
+  skipped = skipped or skip
+end
+
 local FAIL <const> = { code = true, reason = true, message = true, why = true, fix = true, details = true }
 
 --- Ends the check as a fail. It stands even when the error that leaves here is caught.
 -- @param t table {code=(default CONFLICT), reason=, message=, why=, fix=, details=}
 function ctx:fail(t)
-  check_fields(t, FAIL, "ctx:fail")
+  t = take(t, FAIL, "ctx:fail")
   need(t.message, "string", "ctx:fail: message")
   need_reason(t.reason, "ctx:fail")
-  local ok, made = pcall(errors.new, { code = t.code or "CONFLICT", reason = t.reason, message = t.message })
-  if not ok then
-    misuse("ctx:fail: %s", tostring(made))
-  end
-  native.ending {
-    kind = "fail", code = made.code, reason = t.reason, message = t.message, why = t.why, fix = t.fix,
-    details = t.details,
-  }
+  t.code = t.code == nil and "CONFLICT" or t.code
+  need_code(t.code, "ctx:fail")
+  clip_texts(t, "ctx:fail")
+  t.kind = "fail"
+  note(t)
   error(native.STOP, 0)
 end
 
 --- Ends the check as a skip: it does not apply here. Never for something that could not be read.
 -- @param t table {reason=, message=}
 function ctx:skip(t)
-  check_fields(t, { reason = true, message = true }, "ctx:skip")
+  t = take(t, { reason = true, message = true }, "ctx:skip")
   need(t.message, "string", "ctx:skip: message")
   need_reason(t.reason, "ctx:skip")
-  native.ending { kind = "skip", reason = t.reason, message = t.message }
+  clip_texts(t, "ctx:skip")
+  t.kind = "skip"
+  note(t)
   error(native.STOP, 0)
 end
 
@@ -89,35 +142,46 @@ local EXPECT <const> = {
   reason = true, code = true, message = true, why = true, fix = true, key = true, unit = true,
 }
 
+local function unmet(what, actual, op, wanted, opts)
+  local unit = opts.unit and " " .. opts.unit or ""
+  return ("%s: got %s%s, required %s %s%s"):format(what, compare.show(actual), unit, op, compare.show(wanted), unit)
+end
+
 local function expect(what, actual, op, wanted, opts, name)
-  opts = opts or {}
   need(what, "string", name .. ": what is expected")
-  check_fields(opts, EXPECT, name .. ": options")
+  opts = take(opts == nil and {} or opts, EXPECT, name .. ": options")
+  clip_texts(opts, name)
+  for _, field in ipairs { "key", "unit" } do
+    opts[field] = opts[field] ~= nil and clip(need(opts[field], "string", name .. ": " .. field), NAME_MAX) or nil
+  end
+  if opts.reason ~= nil then
+    need_reason(opts.reason, name)
+  end
+  if opts.code ~= nil then
+    need_code(opts.code, name)
+  end
   local operator = compare.operators[op]
   if not operator then
     error(("%s: unknown operator %s: == ~= < <= > >= matches contains same_list same_set"):format(name,
       compare.show(op)), 3)
   end
-  if opts.reason ~= nil then
-    need_reason(opts.reason, name)
-  end
   local called, ok, details = pcall(operator, actual, wanted, opts)
   if not called then
     error(tostring(ok), 3)
+  end
+  what = clip(what, NAME_MAX)
+  -- First what decides, then what is told of it.
+  if not ok then
+    note {
+      kind = "expectation", code = opts.code or "CONFLICT", reason = opts.reason or "expectation",
+      message = opts.message or unmet(what, actual, op, wanted, opts),
+      why = opts.why, fix = opts.fix, details = details,
+    }
   end
   native.record("expectations", {
     what = what, op = op, expected = wanted, actual = actual, ok = ok, reason = opts.reason, code = opts.code,
     why = opts.why, fix = opts.fix,
   })
-  if not ok then
-    local unit = opts.unit and " " .. opts.unit or ""
-    native.ending {
-      kind = "expectation", code = opts.code or "CONFLICT", reason = opts.reason or "expectation",
-      message = opts.message or ("%s: got %s%s, required %s %s%s"):format(what, compare.show(actual), unit, op,
-        compare.show(wanted), unit),
-      why = opts.why, fix = opts.fix, details = details,
-    }
-  end
   return ok
 end
 
@@ -149,6 +213,10 @@ local function widened(limit)
   return limit.value * (1 + tolerance)
 end
 
+local LIMIT <const> = {
+  op = true, value = true, tolerance = true, reason = true, code = true, fix = true, why = true,
+}
+
 --- A number for the report; with a limit also an expectation.
 -- @param name string
 -- @param value number
@@ -156,15 +224,14 @@ end
 -- @param limit table|nil {op = ">=" | ">" | "<=" | "<", value = number, tolerance = 0.10, reason=, code=, fix=}
 -- @return boolean false when it has a limit and does not meet it
 function ctx:measure(name, value, unit, limit)
-  need(name, "string", "ctx:measure: name")
+  name = clip(need(name, "string", "ctx:measure: name"), NAME_MAX)
   need(value, "number", "ctx:measure: value")
-  need(unit, "string", "ctx:measure: unit")
+  unit = clip(need(unit, "string", "ctx:measure: unit"), NAME_MAX)
   if not limit then
     native.record("measures", { name = name, value = value, unit = unit })
     return true
   end
-  check_fields(limit, { op = true, value = true, tolerance = true, reason = true, code = true, fix = true,
-    why = true }, "ctx:measure: limit")
+  limit = take(limit, LIMIT, "ctx:measure: limit")
   need(limit.value, "number", "ctx:measure: limit.value")
   if limit.op ~= ">=" and limit.op ~= ">" and limit.op ~= "<=" and limit.op ~= "<" then
     misuse("ctx:measure: limit.op must be one of >= > <= <, got %s", compare.show(limit.op))
@@ -173,17 +240,16 @@ function ctx:measure(name, value, unit, limit)
     misuse("ctx:measure: limit.tolerance must be a share from 0 up to 1, got %s", compare.show(limit.tolerance))
   end
   local bound = widened(limit)
-  local ok = compare.operators[limit.op](value, bound)
+  local tolerance = limit.tolerance and limit.tolerance > 0
+    and (" (tolerance %g %% → %g)"):format(limit.tolerance * 100, bound) or ""
+  local ok = expect(name, value, limit.op, bound, {
+    reason = limit.reason, code = limit.code, fix = limit.fix, why = limit.why,
+    message = ("%s: got %s %s, required %s %s %s%s"):format(name, value, unit, limit.op, limit.value, unit, tolerance),
+  }, "ctx:measure")
   native.record("measures", {
     name = name, value = value, unit = unit, limit = ("%s %s"):format(limit.op, limit.value),
     tolerance = limit.tolerance, ok = ok,
   })
-  local tolerance = limit.tolerance and limit.tolerance > 0
-    and (" (tolerance %g %% → %g)"):format(limit.tolerance * 100, bound) or ""
-  expect(name, value, limit.op, bound, {
-    reason = limit.reason, code = limit.code, fix = limit.fix, why = limit.why,
-    message = ("%s: got %s %s, required %s %s %s%s"):format(name, value, unit, limit.op, limit.value, unit, tolerance),
-  }, "ctx:measure")
   return ok
 end
 
@@ -191,13 +257,13 @@ end
 function ctx:series(name, x, y, points)
   need(name, "string", "ctx:series: name")
   need(points, "table", "ctx:series: points")
-  native.record("series", { name = name, x = x, y = y, points = json.array(points) })
+  native.record("series", { name = name, x = x, y = y, points = array(points) })
 end
 
 --- A line of evidence for the report: `ctx:evidence("%d networks", n)`.
 function ctx:evidence(fmt, ...)
   local line = formatted(fmt, ...)
-  native.record("evidence", #line > EVIDENCE_MAX and line:sub(1, EVIDENCE_MAX) .. "…" or line)
+  native.record("evidence", clip(line, EVIDENCE_MAX))
 end
 
 --- What the check waits for or does now, for the live line.
@@ -218,7 +284,7 @@ end
 --- How much of what the check is about it could verify. With --strict a pass below `total` is a fail.
 -- @param t table {verified=, total=} whole numbers
 function ctx:coverage(t)
-  check_fields(t, { verified = true, total = true }, "ctx:coverage")
+  t = take(t, { verified = true, total = true }, "ctx:coverage")
   local verified, total = math.tointeger(t.verified), math.tointeger(t.total)
   if not verified or not total or verified < 0 or verified > total then
     misuse("ctx:coverage: verified and total must be whole numbers, 0 <= verified <= total")
@@ -230,7 +296,7 @@ end
 -- @param t table {key = string | number | boolean}
 function ctx:extra(t)
   need(t, "table", "ctx:extra: its argument")
-  for k, v in pairs(t) do
+  for k, v in next, t do
     need(k, "string", "ctx:extra: a key")
     if type(v) ~= "string" and type(v) ~= "number" and type(v) ~= "boolean" then
       misuse("ctx:extra: %s must be a string, a number or a boolean, got %s", k, type(v))
@@ -302,12 +368,23 @@ end
 
 --- Waits, e.g. `ctx:sleep("500ms")`.
 function ctx:sleep(duration)
-  native.sleep(time.duration(need(duration, "string", "ctx:sleep: its argument")))
+  native.sleep(duration_of(need(duration, "string", "ctx:sleep: its argument")))
 end
 
 --- Milliseconds since the epoch; with a recording the time at which it was made.
 function ctx:now()
   return native.now()
+end
+
+local EVENTUALLY <const> = { timeout = true, every = true, reason = true, fix = true, why = true }
+
+-- An object may show itself, but must not get in the way of the verdict.
+local function last_seen(seen)
+  if seen == nil then
+    return ""
+  end
+  local ok, shown = pcall(tostring, seen)
+  return ", last seen: " .. (ok and clip(shown, NAME_MAX) or "a " .. type(seen))
 end
 
 --- Polls until fn returns true; its second result is shown as "last seen". When the time is over the check fails.
@@ -316,14 +393,15 @@ end
 -- @param opts table {timeout = "2m", every = "5s", reason=, fix=}
 -- @param fn function() -> boolean, last seen
 function ctx:eventually(what, opts, fn)
-  need(what, "string", "ctx:eventually: what is waited for")
-  check_fields(opts, { timeout = true, every = true, reason = true, fix = true, why = true }, "ctx:eventually: options")
+  what = clip(need(what, "string", "ctx:eventually: what is waited for"), NAME_MAX)
+  opts = take(opts, EVENTUALLY, "ctx:eventually: options")
   need(fn, "function", "ctx:eventually: the third argument")
   if opts.reason ~= nil then
     need_reason(opts.reason, "ctx:eventually")
   end
-  local timeout = time.duration(need(opts.timeout, "string", "ctx:eventually: timeout"))
-  local every = math.max(time.duration(opts.every or "2s"), 10)
+  clip_texts(opts, "ctx:eventually")
+  local timeout = duration_of(need(opts.timeout, "string", "ctx:eventually: timeout"))
+  local every = math.max(duration_of(opts.every or "2s"), 10)
   local virtual = native.recording()
   local began, polls = native.monotonic(), 0
   native.progress(what)
@@ -335,10 +413,9 @@ function ctx:eventually(what, opts, fn)
     polls = polls + 1
     local waited = virtual and polls * every or native.monotonic() - began
     if waited >= timeout then
-      local last = seen ~= nil and (", last seen: %s"):format(tostring(seen)) or ""
-      native.ending {
+      note {
         kind = "fail", code = "TIMEOUT", reason = opts.reason or "never-true", why = opts.why, fix = opts.fix,
-        message = ("%s: not true after %s%s"):format(what, opts.timeout, last),
+        message = ("%s: not true after %s%s"):format(what, opts.timeout, last_seen(seen)),
       }
       error(native.STOP, 0)
     end
@@ -371,7 +448,9 @@ local function read_only(t, what, known)
       error(what .. " can only be read", 2)
     end,
     __pairs = function()
-      return next, t, nil
+      return function(_, key)
+        return next(t, key)
+      end, nil, nil
     end,
     __len = function()
       return #t
@@ -381,7 +460,7 @@ local function read_only(t, what, known)
 end
 
 local function or_nil(v)
-  if v == json.null then
+  if v == null then
     return nil
   end
   return v

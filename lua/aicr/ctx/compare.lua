@@ -2,7 +2,28 @@
 --- The operators of ctx:expect (cli-and-reports.md 10.2): `== ~= < <= > >= matches contains same_list same_set`.
 local json = require "aicr.json"
 
+-- Kept before any user code runs, which may change that module's table.
+local array, encode, null = json.array, json.encode, json.null
+
 local M = {}
+
+local SHOWN_MAX <const> = 200
+local TEXT_MAX <const> = 4096
+
+--- Text that was cut at `max` bytes, not inside a character, with an ellipsis when something is missing.
+-- @param s string
+-- @param max integer bytes
+-- @return string
+function M.clip(s, max)
+  if #s <= max then
+    return s
+  end
+  local n = max
+  while n > max - 4 and n > 0 and s:byte(n + 1) & 0xC0 == 0x80 do
+    n = n - 1
+  end
+  return s:sub(1, n) .. "…"
+end
 
 -- Equal by value: tables by their members, integers and floats by number.
 local function equal(a, b, depth)
@@ -25,24 +46,24 @@ local function equal(a, b, depth)
   return true
 end
 
---- A value as short text for a message: strings in quotes, tables as JSON, nil as nothing.
+--- A value as text of at most some 200 bytes for a message: strings in quotes, tables as JSON, nil as nothing.
 -- @param v any
 -- @return string
 function M.show(v)
-  if v == nil or v == json.null then
+  if v == nil or v == null then
     return "nothing"
   end
   if type(v) == "string" then
-    return ('"%s"'):format(v)
+    return ('"%s"'):format(M.clip(v, SHOWN_MAX))
   end
   if type(v) ~= "table" then
     return tostring(v)
   end
-  local ok, text = pcall(json.encode, v)
+  local ok, text = pcall(encode, v)
   if not ok then
     return "a table"
   end
-  return #text > 200 and text:sub(1, 200) .. "…" or text
+  return M.clip(text, SHOWN_MAX)
 end
 
 local function ordered(op)
@@ -82,7 +103,7 @@ end
 
 -- The members of a that b lacks, each as often as it is missing.
 local function without(a, b)
-  local rest, used = json.array {}, {}
+  local rest, used = array {}, {}
   for _, x in ipairs(a) do
     local found = false
     for j, y in ipairs(b) do
@@ -100,13 +121,13 @@ end
 
 local function text_of(v)
   if v == nil then
-    return json.null
+    return null
   end
-  return type(v) == "string" and v or M.show(v)
+  return type(v) == "string" and M.clip(v, TEXT_MAX) or M.show(v)
 end
 
 local function list_diff(actual, wanted, opts)
-  local rows = json.array {}
+  local rows = array {}
   for i = 1, math.max(#actual, #wanted) do
     rows[i] = { k = tostring(i), l = text_of(wanted[i]), r = text_of(actual[i]) }
   end
