@@ -114,20 +114,25 @@ static char entry_type(DIR *dir, const char *name)
   return S_ISREG(st.st_mode) ? 'f' : S_ISDIR(st.st_mode) ? 'd' : 'o';
 }
 
-static size_t read_names(DIR *dir, char **names)
+/* NULL when all names were read, else why not. */
+static const char *read_names(DIR *dir, char **names, size_t *n)
 {
-  struct dirent *e = readdir(dir);
-  size_t n = 0;
+  for (;;) {
+    struct dirent *e;
 
-  for (; e && n < ENTRIES_MAX; e = readdir(dir)) {
+    errno = 0;
+    e = readdir(dir);
+    if (!e)
+      return errno ? strerror(errno) : NULL;
     if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
       continue;
-    names[n] = aicr_strndup(e->d_name, strlen(e->d_name));
-    if (!names[n])
-      break;
-    n++;
+    if (*n == ENTRIES_MAX)
+      return "it has more than 100000 entries";
+    names[*n] = aicr_strndup(e->d_name, strlen(e->d_name));
+    if (!names[*n])
+      return "out of memory";
+    ++*n;
   }
-  return n;
 }
 
 bool aicr_folder_list(const char *path,
@@ -135,26 +140,24 @@ bool aicr_folder_list(const char *path,
                       void *ud, const char **message)
 {
   DIR *dir = opendir(path);
+  const char *problem;
   char **names;
-  size_t n;
-  bool ok = true;
+  size_t n = 0;
 
   if (!dir)
     return failed(message, strerror(errno));
   names = aicr_calloc(ENTRIES_MAX, sizeof(*names));
-  if (!names) {
-    closedir(dir);
-    return failed(message, "out of memory");
-  }
-  n = read_names(dir, names);
-  qsort(names, n, sizeof(*names), by_name);
+  problem = names ? read_names(dir, names, &n) : "out of memory";
+  if (names)
+    qsort(names, n, sizeof(*names), by_name);
   for (size_t i = 0; i < n; i++) {
-    ok = ok && found(ud, names[i], entry_type(dir, names[i]));
+    if (!problem && !found(ud, names[i], entry_type(dir, names[i])))
+      problem = "out of memory";
     aicr_free(names[i]);
   }
   aicr_free(names);
   closedir(dir);
-  return ok ? true : failed(message, "out of memory");
+  return problem ? failed(message, problem) : true;
 }
 
 static bool write_fd(int fd, const char *data, size_t len, const char **message)
@@ -175,7 +178,7 @@ static bool write_fd(int fd, const char *data, size_t len, const char **message)
 static bool write_direct(const char *path, const char *data, size_t len,
                          const char **message)
 {
-  int fd = open(path, O_WRONLY | O_CLOEXEC);
+  int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
   bool ok;
 
   if (fd < 0)
@@ -229,7 +232,9 @@ bool aicr_file_write(const char *target, const char *data, size_t len,
   }
   if (!strcmp(target, "stderr"))
     return write_fd(STDERR_FILENO, data, len, message);
-  if (stat(target, &st) == 0 && !S_ISREG(st.st_mode))
+  /* Through a link, as to /dev/stdout, what it points to is written: a rename
+   * would put a file in the link's place. */
+  if (lstat(target, &st) == 0 && !S_ISREG(st.st_mode))
     return write_direct(target, data, len, message);
   return write_renamed(target, data, len, message);
 }

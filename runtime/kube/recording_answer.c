@@ -164,7 +164,7 @@ static bool make_query(struct query *q, const struct kube_request *rq,
     ok = q->label != NULL;
   }
   if (ok && rq->field != NULL) {
-    q->field = kube_field_selector(rq->field, &bad);
+    q->field = kube_field_selector(rq->field, &rq->resource, &bad);
     ok = q->field != NULL;
   }
   if (!ok) {

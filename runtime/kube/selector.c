@@ -277,24 +277,35 @@ fail:
   return NULL;
 }
 
-/* The fields that can be asked for; any other is an error as the server's. */
-static bool is_field(const char *key)
+/* The fields that the API server knows, and for which resource ("": all). Any
+ * other is an error as the server's: an answer here that a live cluster refuses
+ * would be no answer. */
+static bool is_field(const struct kube_resource *r, const char *key)
 {
-  static const char *const fields[] = {"metadata.name",
-                                       "metadata.namespace",
-                                       "spec.nodeName",
-                                       "status.phase",
-                                       "type",
-                                       "reason",
-                                       "involvedObject.kind",
-                                       "involvedObject.namespace",
-                                       "involvedObject.name",
-                                       "involvedObject.uid",
-                                       "involvedObject.apiVersion",
-                                       "involvedObject.resourceVersion",
-                                       "involvedObject.fieldPath"};
+  static const struct {
+    const char *group, *plural, *field;
+  } fields[] = {
+      {"", "", "metadata.name"},
+      {"", "", "metadata.namespace"},
+      {"", "pods", "spec.nodeName"},
+      {"", "pods", "status.phase"},
+      {"", "namespaces", "status.phase"},
+      {"", "secrets", "type"},
+      {"", "events", "type"},
+      {"", "events", "reason"},
+      {"", "events", "involvedObject.kind"},
+      {"", "events", "involvedObject.namespace"},
+      {"", "events", "involvedObject.name"},
+      {"", "events", "involvedObject.uid"},
+      {"", "events", "involvedObject.apiVersion"},
+      {"", "events", "involvedObject.resourceVersion"},
+      {"", "events", "involvedObject.fieldPath"},
+  };
   for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
-    if (strcmp(fields[i], key) == 0) {
+    bool all = fields[i].plural[0] == '\0';
+    if (strcmp(fields[i].field, key) == 0 &&
+        (all || (strcmp(fields[i].group, r->group) == 0 &&
+                 strcmp(fields[i].plural, r->plural) == 0))) {
       return true;
     }
   }
@@ -326,6 +337,7 @@ static bool field_value(struct scan *s, struct term *t, struct aicr_error *err)
 }
 
 static bool field_requirement(struct kube_selector *sel, struct scan *s,
+                              const struct kube_resource *r,
                               struct aicr_error *err)
 {
   size_t len = strcspn(s->p, "=!,");
@@ -343,19 +355,20 @@ static bool field_requirement(struct kube_selector *sel, struct scan *s,
     return bad(err, s->text, "=, == or != is expected after a field");
   }
   struct aicr_quoted q;
-  return is_field(t->key) ? field_value(s, t, err)
+  return is_field(r, t->key) ? field_value(s, t, err)
                           : aicr_fail(err, AICR_INVALID_REQUEST, "bad-request",
                                       "field label not supported: %s",
                                       aicr_quote(&q, t->key, strlen(t->key)));
 }
 
 struct kube_selector *kube_field_selector(const char *text,
+                                          const struct kube_resource *r,
                                           struct aicr_error *err)
 {
   struct kube_selector *sel = begin(text, false, err);
   struct scan s = {text, text};
   while (sel != NULL && *s.p != '\0') {
-    if (!field_requirement(sel, &s, err)) {
+    if (!field_requirement(sel, &s, r, err)) {
       kube_selector_free(sel);
       return NULL;
     }

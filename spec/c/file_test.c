@@ -148,6 +148,9 @@ static void test_atomic(void **state)
   assert_true(aicr_file_write(at("ro/report"), "old", 3, NULL));
   assert_true(aicr_file_write(at("ro/report"), "new", 3, NULL));
   assert_true(read_back(at("ro/report"), "new"));
+  assert_int_equal(symlink("report", at("ro/link")), 0);
+  assert_true(aicr_file_write(at("ro/link"), "linked", 6, NULL));
+  assert_true(read_back(at("ro/report"), "linked"));
   assert_true(aicr_file_write("/dev/null", "x", 1, NULL));
   assert_false(aicr_file_write("/dev/full", "x", 1, NULL));
 }

@@ -125,6 +125,17 @@ static const struct row fields[] = {
     {"metadata.name=a\\", BAD},
 };
 
+/* A resource that has the field: events for theirs, else pods. */
+static const struct kube_resource *owner_of(const char *field)
+{
+  static const struct kube_resource pods = {.plural = "pods"};
+  static const struct kube_resource events = {.plural = "events"};
+  bool of_events = strncmp(field, "type", 4) == 0 ||
+                   strncmp(field, "reason", 6) == 0 ||
+                   strncmp(field, "involvedObject", 14) == 0;
+  return of_events ? &events : &pods;
+}
+
 static int judge(struct kube_selector *s, const char *text)
 {
   cJSON *tree = cJSON_Parse(text);
@@ -158,7 +169,7 @@ static void test_field(void **state)
 {
   const struct row *row = *state;
   struct aicr_error err;
-  check(kube_field_selector(row->text, &err), row, &err);
+  check(kube_field_selector(row->text, owner_of(row->text), &err), row, &err);
 }
 
 static void test_odd_objects(void **state)
@@ -174,7 +185,8 @@ static void test_odd_objects(void **state)
   struct aicr_error err;
   struct kube_selector *label = kube_label_selector("app=nccl", &err);
   struct kube_selector *none = kube_label_selector("!app,x!=y", &err);
-  struct kube_selector *field = kube_field_selector("status.phase=", &err);
+  struct kube_selector *field = 
+      kube_field_selector("status.phase=", owner_of("status"), &err);
   for (size_t i = 0; i < COUNT(odd); i++) {
     assert_int_equal(judge(label, odd[i]), NO);
     assert_int_equal(judge(none, odd[i]), YES);
@@ -190,8 +202,40 @@ static void test_unsupported_field(void **state)
 {
   (void)state;
   struct aicr_error err;
-  assert_null(kube_field_selector("spec.foo=1", &err));
+  assert_null(kube_field_selector("spec.foo=1", owner_of("spec.foo"), &err));
   assert_string_equal(err.message, "field label not supported: \"spec.foo\"");
+}
+
+/* A field of one resource is none of another, as on a live server. */
+static void test_field_of_another(void **state)
+{
+  static const struct {
+    struct kube_resource r;
+    const char *text;
+    bool accepted;
+  } rows[] = {
+      {{.plural = "nodes"}, "status.phase=Failed", false},
+      {{.plural = "nodes"}, "metadata.name=a", true},
+      {{.plural = "namespaces"}, "status.phase=Active", true},
+      {{.plural = "secrets"}, "type=Opaque", true},
+      {{.plural = "pods"}, "type=Opaque", false},
+      {{.plural = "events"}, "status.phase=Failed", false},
+      {{.plural = "networks", .group = "networking.gke.io"},
+       "status.phase=Ready",
+       false},
+      {{.plural = "pods", .group = "metrics.k8s.io"}, "status.phase=a", false},
+      {{.plural = "networks", .group = "networking.gke.io"},
+       "metadata.name=a",
+       true},
+  };
+  (void)state;
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    struct aicr_error err;
+    struct kube_selector *s =
+        kube_field_selector(rows[i].text, &rows[i].r, &err);
+    assert_int_equal(s != NULL, rows[i].accepted);
+    kube_selector_free(s);
+  }
 }
 
 static void test_too_many(void **state)
@@ -222,7 +266,7 @@ static bool label_body(void *arg)
 static bool field_body(void *arg)
 {
   struct aicr_error err;
-  struct kube_selector *s = kube_field_selector(arg, &err);
+  struct kube_selector *s = kube_field_selector(arg, owner_of(arg), &err);
   assert_true(s != NULL || strcmp(err.reason, "memory") == 0);
   kube_selector_free(s);
   return s != NULL;
@@ -241,6 +285,7 @@ int main(void)
   static const struct CMUnitTest single[] = {
       cmocka_unit_test(test_odd_objects),
       cmocka_unit_test(test_unsupported_field),
+      cmocka_unit_test(test_field_of_another),
       cmocka_unit_test(test_too_many),
       cmocka_unit_test(test_without_memory),
   };
