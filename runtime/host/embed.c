@@ -15,7 +15,7 @@ static const char *source_dir;
  * process: every state loads from them. */
 static struct compiled {
   char *data;
-  size_t size;
+  size_t size, cap;
 } * compiled;
 
 void aicr_embed_source(const char *dir)
@@ -23,12 +23,26 @@ void aicr_embed_source(const char *dir)
   source_dir = dir;
 }
 
+static int compare_name(const void *key, const void *row)
+{
+  const struct aicr_embedded *e = row;
+
+  return strcmp(key, e->name);
+}
+
+static size_t embedded_count(void)
+{
+  static size_t n;
+
+  while (aicr_embedded[n].name)
+    n++;
+  return n;
+}
+
 static const struct aicr_embedded *find(const char *name)
 {
-  for (const struct aicr_embedded *e = aicr_embedded; e->name; e++)
-    if (!strcmp(e->name, name))
-      return e;
-  return NULL;
+  return bsearch(name, aicr_embedded, embedded_count(), sizeof(*aicr_embedded),
+                 compare_name);
 }
 
 static bool read_source(const char *name, struct aicr_buf *out)
@@ -69,29 +83,36 @@ bool aicr_embed_exists(const char *name)
 static int keep(lua_State *L, const void *data, size_t size, void *ud)
 {
   struct compiled *c = ud;
-  char *grown = realloc(c->data, c->size + size);
 
   (void)L;
-  if (!grown)
-    return 1;
-  memcpy(grown + c->size, data, size);
-  c->data = grown;
+  if (size > c->cap - c->size) {
+    size_t cap = c->cap * 2 > c->size + size ? c->cap * 2 : c->size + size;
+    char *grown = realloc(c->data, cap);
+
+    if (!grown)
+      return 1;
+    c->data = grown;
+    c->cap = cap;
+  }
+  memcpy(c->data + c->size, data, size);
   c->size += size;
   return 0;
 }
 
+/* Only the engine's state loads these, once. */
+static bool loaded_once(const char *name)
+{
+  return !strncmp(name, "lua/aicr/engine/", 16) ||
+         !strncmp(name, "lua/aicr/report/", 16);
+}
+
 static struct compiled *slot_of(const struct aicr_embedded *e)
 {
-  if (!compiled) {
-    size_t n = 0;
-
-    while (aicr_embedded[n].name)
-      n++;
-    compiled = calloc(n + 1, sizeof(*compiled));
-    if (!compiled)
-      return NULL;
-  }
-  return &compiled[e - aicr_embedded];
+  if (loaded_once(e->name))
+    return NULL;
+  if (!compiled)
+    compiled = calloc(embedded_count() + 1, sizeof(*compiled));
+  return compiled ? &compiled[e - aicr_embedded] : NULL;
 }
 
 static int load_embedded(lua_State *L, const struct aicr_embedded *e,
@@ -105,8 +126,7 @@ static int load_embedded(lua_State *L, const struct aicr_embedded *e,
   status = luaL_loadbufferx(L, e->data, e->size, chunk, "t");
   if (status == LUA_OK && c && lua_dump(L, keep, c, 0) != 0) {
     free(c->data);
-    c->data = NULL;
-    c->size = 0;
+    *c = (struct compiled){0};
   }
   return status;
 }
