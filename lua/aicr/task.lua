@@ -1,16 +1,24 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- What the host calls in a check's state: read its metadata, run it, clean up after it, say how it ended.
 -- Embedded code only; a check cannot require it.
-local describe = require "aicr.task.describe"
+local compare = require "aicr.ctx.compare"
 local errors = require "aicr.native.error"
 local json = require "aicr.json"
 local native = require "aicr.native.task"
 
 -- Kept before any user code runs: a check may change the tables of its modules, and what is told of its end must not
 -- follow that.
-local encode, decode, is_error = json.encode, json.decode, errors.is
+local encode, decode, is_error, clip = json.encode, json.decode, errors.is, compare.clip
 
 local M = {}
+
+-- Bytes: of the result phrase, of a message, of the details of an error, of the metadata of a file.
+local RESULT_MAX <const> = 4096
+local MESSAGE_MAX <const> = 16 * 1024
+local DETAILS_MAX <const> = 512 * 1024
+local META_MAX <const> = 1024 * 1024
+-- Levels that details have to leave free for what they are put in.
+local DETAILS_ROOM <const> = 64
 
 -- The functions handed to ctx:defer, in order.
 local deferred = {}
@@ -20,7 +28,12 @@ local deferred = {}
 -- @return string
 -- @raise a string that says what is wrong with the file's table
 function M.describe(chunk)
-  return encode(describe.describe(chunk()))
+  local read = require("aicr.task.describe").describe -- before any user code
+  local text = encode(read(chunk()))
+  if #text > META_MAX then
+    error(("the file describes itself in %d bytes, at most %d"):format(#text, META_MAX), 0)
+  end
+  return text
 end
 
 --- Runs a check. Called in the coroutine of the check.
@@ -28,10 +41,28 @@ end
 -- @param context string JSON text `{context={…}, params={…}}`
 -- @return what the check's `run` returned first
 function M.run(chunk, context)
+  local new_ctx = require "aicr.ctx".new -- before any user code
   local check = chunk()
-  local ctx = require "aicr.ctx".new((decode(context)), check.params, deferred)
-  local result = check.run(ctx) -- no tail call: traces name it
+  -- It was executed once before, and may return something else now.
+  local run = type(check) == "table" and rawget(check, "run")
+  if type(run) ~= "function" then
+    error("the file returned no check when it was executed again", 0)
+  end
+  local params = rawget(check, "params")
+  local ctx = new_ctx((decode(context)), type(params) == "table" and params or nil, deferred)
+  local result = run(ctx) -- no tail call: traces name it
   return result
+end
+
+-- A raised value as text, without calling anything of the check's: it has ended.
+local function text_of(value)
+  if type(value) == "string" then
+    return clip(value, MESSAGE_MAX)
+  elseif type(value) ~= "table" then
+    return tostring(value)
+  end
+  local message = rawget(value, "message")
+  return type(message) == "string" and clip(message, MESSAGE_MAX) or "an error object of type table"
 end
 
 --- Runs what was deferred, last in first out; all of it, whatever fails.
@@ -41,24 +72,34 @@ function M.cleanup()
     local fn = table.remove(deferred)
     local ok, err = pcall(fn)
     if not ok and err ~= native.STOP then
-      failed[#failed + 1] = tostring(err)
+      failed[#failed + 1] = is_error(err) and clip(tostring(err), MESSAGE_MAX) or text_of(err)
     end
   end
   if #failed > 0 then
-    native.set("cleanup", { ok = false, message = table.concat(failed, "; ") })
+    native.set("cleanup", { ok = false, message = clip(table.concat(failed, "; "), RESULT_MAX) })
   end
 end
 
-local function text_of(value)
-  local ok, text = pcall(tostring, value)
-  return ok and type(text) == "string" and text or ("an error object of type " .. type(value))
+local function word(value)
+  return type(value) == "string" and clip(value, MESSAGE_MAX) or nil
+end
+
+-- Details that fit the report, nil for others.
+local function fitting(details)
+  local deep = details
+  for _ = 1, DETAILS_ROOM do
+    deep = { deep }
+  end
+  local ok, text = pcall(encode, deep)
+  return ok and #text <= DETAILS_MAX and details or nil
 end
 
 -- An error object as data: what does not fit JSON is left out rather than lost with everything else.
 local function error_data(err, depth)
-  local t = { code = err.code, reason = err.reason, message = err.message, verdict = err.verdict }
-  local ok = pcall(encode, err.details)
-  t.details = ok and err.details or nil
+  local t = {
+    code = word(err.code), reason = word(err.reason), message = word(err.message), verdict = err.verdict == true,
+    details = fitting(err.details),
+  }
   if is_error(err.cause) and depth < 4 then
     t.cause = error_data(err.cause, depth + 1)
   end
@@ -71,7 +112,7 @@ end
 -- @return string "returned", "ended", "error" or "script"; string a JSON object that goes with it
 function M.ending(kind, value)
   if kind == "returned" then
-    local result = type(value) == "string" and value or nil
+    local result = type(value) == "string" and clip(value, RESULT_MAX) or nil
     return "returned", encode { result = result, result_type = type(value) }
   end
   if value == native.STOP then

@@ -6,10 +6,16 @@ local time = require "aicr.time"
 local json = require "aicr.json"
 local native = require "aicr.native.task"
 
+-- Kept before any user code runs. What the file returned is read raw: its metatables have no say.
+local array, encode, duration_of = json.array, json.encode, time.duration
+
 local M = {}
 
 local PHASES <const> = { "deployment", "conformance", "performance" }
 local PARAM_TYPES <const> = { "string", "integer", "number", "boolean", "duration", "size", "bandwidth", "list" }
+
+local NEEDS_MAX <const> = 256
+local STRING_MAX <const> = 256 * 1024
 
 local function fail(fmt, ...)
   error(fmt:format(...), 0)
@@ -39,6 +45,8 @@ local read = {}
 function read.string(v, path)
   if type(v) ~= "string" then
     fail("%s: expected a string, got %s", path, quoted(v))
+  elseif #v > STRING_MAX then
+    fail("%s: expected at most %d bytes of text, got %d", path, STRING_MAX, #v)
   end
   return v
 end
@@ -75,7 +83,7 @@ end
 
 function read.duration(v, path)
   read.string(v, path)
-  local ok, ms = pcall(time.duration, v)
+  local ok, ms = pcall(duration_of, v)
   if not ok or ms <= 0 then
     fail('%s: expected a duration such as "90s" or "5m", got %s', path, quoted(v))
   end
@@ -89,20 +97,29 @@ read["function"] = function(v, path)
   return nil -- does not leave the state
 end
 
+-- The values 1..n of a list; refuses any other key.
+local function members_of(v, path)
+  local n = 0
+  while rawget(v, n + 1) ~= nil do
+    n = n + 1
+  end
+  for k in next, v do
+    if math.type(k) ~= "integer" or k < 1 or k > n then
+      fail("%s: expected a list, found the key %s", path, quoted(k))
+    end
+  end
+  return table.move(v, 1, n, 1, {})
+end
+
 -- A list of values of one type, with nothing else in the table.
 local function list_of(item)
   return function(v, path)
     if type(v) ~= "table" then
       fail("%s: expected a list, got %s", path, quoted(v))
     end
-    local out = json.array {}
-    for i, x in ipairs(v) do
+    local out = array {}
+    for i, x in ipairs(members_of(v, path)) do
       out[i] = read[item](x, ("%s[%d]"):format(path, i))
-    end
-    for k in pairs(v) do
-      if math.type(k) ~= "integer" or k < 1 or k > #out then
-        fail("%s: expected a list, found the key %s", path, quoted(k))
-      end
     end
     return out
   end
@@ -115,24 +132,21 @@ local function needs_into(out, v, path, depth)
   if type(v) ~= "table" or depth > 8 then
     fail('%s: expected a list of lines such as "list nodes", got %s', path, quoted(v))
   end
-  for i, x in ipairs(v) do
+  for i, x in ipairs(members_of(v, path)) do
     local at = ("%s[%d]"):format(path, i)
     if type(x) == "table" then
       needs_into(out, x, at, depth + 1)
+    elseif #out == NEEDS_MAX then
+      fail("%s: more than %d lines", path, NEEDS_MAX)
     else
       out[#out + 1] = read.line(x, at)
-    end
-  end
-  for k in pairs(v) do
-    if math.type(k) ~= "integer" or k < 1 or k > #v then
-      fail("%s: expected a list, found the key %s", path, quoted(k))
     end
   end
 end
 
 --- needs: a list of lines; a library's list may stand in it.
 function read.needs(v, path)
-  local out = json.array {}
+  local out = array {}
   needs_into(out, v, path, 0)
   native.check_needs(out)
   return out
@@ -143,7 +157,7 @@ function read.fixes(v, path)
     fail("%s: expected a table reason = text, got %s", path, quoted(v))
   end
   local out = {}
-  for k, x in pairs(v) do
+  for k, x in next, v do
     local reason = read.name(k, path .. " key")
     out[reason] = read.string(x, path .. "." .. reason)
   end
@@ -152,7 +166,7 @@ end
 
 -- A value that may be any plain data.
 function read.any(v, path)
-  local ok, err = pcall(json.encode, v)
+  local ok, err = pcall(encode, v)
   if not ok then
     fail("%s: expected plain data: %s", path, tostring(err):gsub("^.-: ", "", 1))
   end
@@ -174,7 +188,7 @@ local function read_table(v, path, spec)
   if type(v) ~= "table" then
     fail("%s: expected a table, got %s", path, quoted(v))
   end
-  for k in pairs(v) do
+  for k in next, v do
     if not spec[k] then
       fail("unknown field %s%s", type(k) == "string" and ('"%s%s"'):format(prefix, text.printable(k)) or quoted(k),
         suggestion(k, fields_of(spec)))
@@ -216,7 +230,7 @@ function read.params(v, path)
     fail("%s: expected a table key = {type = …}, got %s", path, quoted(v))
   end
   local out = {}
-  for k, x in pairs(v) do
+  for k, x in next, v do
     if type(k) ~= "string" or not k:find("^[a-z][a-z0-9_]*$") or #k > 63 then
       fail("%s: a parameter's name is lower-case letters, digits and _, got %s", path, quoted(k))
     end
@@ -248,12 +262,12 @@ function read.entries(v, path)
   if type(v) ~= "table" then
     fail("%s: expected a list of checks, got %s", path, quoted(v))
   end
-  local out = json.array {}
-  for i, x in ipairs(v) do
+  local out = array {}
+  for i, x in ipairs(members_of(v, path)) do
     local at = ("%s[%d]"):format(path, i)
     if type(x) == "table" then
       local copy = {}
-      for k, value in pairs(x) do
+      for k, value in next, x do
         copy[k == 1 and "path" or k] = value
       end
       out[i] = read_table(copy, at, ENTRY)
@@ -262,11 +276,6 @@ function read.entries(v, path)
       end
     else
       out[i] = read.line(x, at)
-    end
-  end
-  for k in pairs(v) do
-    if math.type(k) ~= "integer" or k < 1 or k > #out then
-      fail("%s: expected a list, found the key %s", path, quoted(k))
     end
   end
   return out
