@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/guard.h"
 #include "host/print.h"
 #include "host/require.h"
 
@@ -207,6 +208,7 @@ static void push_user_globals(lua_State *L)
   lua_setfield(L, -2, "print");
   lua_pushcfunction(L, user_setmetatable);
   lua_setfield(L, -2, "setmetatable");
+  aicr_guard_globals(L);
 }
 
 void aicr_push_user_env(lua_State *L)

@@ -86,6 +86,7 @@ struct aicr_task {
   struct aicr_strand *current; /* the one that runs, NULL between runs */
   size_t strand_count;
   bool done;
+  int closing; /* coroutines of the script that are being closed (guard.c) */
 
   int64_t started_ms, started_mono_ms, deadline_ms;
   int64_t instructions;
