@@ -83,6 +83,9 @@ void aicr_print_help(void)
   }
   puts("\n"
        "Options are also variables: AICR_RUN_FAIL_FAST=1 is --fail-fast.\n"
+       "AICR_RUN_PATH=DIR:DIR has more checks, AICR_RUN_HEARTBEAT=30s is how "
+       "often a\n"
+       "running check is told of where stderr is no terminal.\n"
        "Exit status: 0 ok, 1 failed, 2 usage, 3 no verdict, 4 nothing ran, "
        "70 internal.");
   print_later();

@@ -30,6 +30,7 @@ end
 
 local rows = {
   { "terminal_80", { terminal = 80, env = { TERM = "xterm" } } },
+  { "terminal_20", { terminal = 20, env = { TERM = "xterm" } } },
   { "terminal_120", { terminal = 120, env = { TERM = "xterm" } } },
   { "terminal_no_color", { terminal = 80, env = { TERM = "xterm", NO_COLOR = "1" } } },
   { "terminal_dumb", { terminal = 80, env = { TERM = "dumb" } } },
@@ -75,9 +76,23 @@ describe("width", function()
   end
 
   it("comes from the terminal, COLUMNS does not change it", function()
-    for _, columns in ipairs { 60, 80, 100 } do
+    for _, columns in ipairs { 20, 27, 40, 60, 80, 100 } do
       local how = { terminal = columns, env = { TERM = "xterm", COLUMNS = "200" } }
       assert.is_true(longest(binary.run(arguments "lyra-swapped", how).stdout) <= columns)
+    end
+  end)
+  it("of 20 columns loses nothing", function()
+    local function words(text)
+      return (text:gsub("%s+", ""))
+    end
+    local wide = words(normalised(binary.run(arguments("lyra-swapped", { "--color=never", "-p", "deployment" }),
+      { terminal = 200, env = { TERM = "dumb" } }).stdout))
+    local narrow = words(normalised(binary.run(arguments("lyra-swapped", { "--color=never" }),
+      { terminal = 20, env = { TERM = "dumb" } }).stdout))
+    for _, part in ipairs { "lyra-gpu-nic-k4", "torch-distributed-tcpxo", "mapping-mismatch", "seed1",
+      "kubectlgetclustertrainingruntime", "exit1:atleastonecheckfailed" } do
+      assert.truthy(wide:find(part, 1, true), part)
+      assert.truthy(narrow:find(part, 1, true), part)
     end
   end)
   it("comes from COLUMNS where the terminal has none", function()

@@ -9,7 +9,7 @@ local M = {}
 ---@param args string[]
 ---@param how? table env: variables to set; before: words before the command; stdout: what stands
 --- in the place of ">FILE", such as ">&-" or "| true" (code is then that of the pipe); terminal:
---- columns of a terminal that stdout then is (line ends become \r\n)
+--- columns of a terminal that stdout then is (line ends become \r\n); live: stderr is that terminal too
 ---@return table {code=, stdout=, stderr=}
 function M.run(args, how)
   how = how or {}
@@ -26,7 +26,8 @@ function M.run(args, how)
   -- The sanitizer's runtime is for the interpreter; the program has its own.
   local env = "env -u LD_PRELOAD" .. variables
   if how.terminal then
-    command = ("stty cols %d && %s 2>%s/err"):format(how.terminal, command, folder)
+    command = ("stty cols %d && %s %s"):format(how.terminal, command,
+      how.live and "" or ("2>%s/err"):format(folder))
     command = ("%s script -qec %s /dev/null >%s/out"):format(env, files.quote(command), folder)
   else
     command = ("%s %s 2>%s/err %s"):format(env, command, folder, how.stdout or (">%s/out"):format(folder))
@@ -35,7 +36,7 @@ function M.run(args, how)
   local result = {
     code = code,
     stdout = files.exists(folder .. "/out") and files.read(folder .. "/out") or "",
-    stderr = files.read(folder .. "/err"),
+    stderr = files.exists(folder .. "/err") and files.read(folder .. "/err") or "",
   }
   files.remove(folder)
   assert(ending == "exit", ("ended by signal %s: %s"):format(code, result.stderr))

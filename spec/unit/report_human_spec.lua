@@ -128,7 +128,8 @@ deployment
       2 of 8 interfaces differ from the
       recipe
 
-✗ tcpxo-runtime-mapping  failed  mapping-mismatch
+✗ tcpxo-runtime-mapping failed
+mapping-mismatch
     checks/tcpxo-runtime-mapping.lua:31
     ClusterTrainingRuntime
     torch-distributed-tcpxo wires eth2

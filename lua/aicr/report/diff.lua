@@ -6,6 +6,8 @@ local M = {}
 
 local INDENT <const> = 6
 local COLUMN <const> = 20
+--- What a value needs beside the name of its side; below that it stands under it.
+local ROOM <const> = 16
 
 local function cell(value, style)
   return style.plain(text.printable(text.value(value)))
@@ -60,11 +62,29 @@ local function side_by_side(row, columns, style)
     .. text.pad(cell(row.l, style), columns.left) .. cell(row.r, style)
 end
 
+--- A row whose values stand under the names of their sides, for very narrow terminals.
+local function piled(row, names, style, out)
+  local function add(prefix, indent, s)
+    for i, line in ipairs(text.wrap(s, style.width - indent)) do
+      out[#out + 1] = (i == 1 and prefix or (" "):rep(indent)) .. line
+    end
+  end
+  add(mark(row, style), INDENT, cell(row.k, style))
+  for side, value in ipairs { cell(row.l, style), cell(row.r, style) } do
+    add((" "):rep(INDENT), INDENT, names[side])
+    add((" "):rep(INDENT + 2), INDENT + 2, value)
+  end
+end
+
 --- A row whose two sides stand under each other, for narrow terminals.
 local function stacked(row, columns, style, diff, out)
   local names = { cell(diff.left, style), cell(diff.right, style) }
   local name_width = math.max(text.width(names[1]), text.width(names[2])) + 2
   local start = INDENT + columns.key + name_width
+  if style.width - start < ROOM then
+    piled(row, names, style, out)
+    return
+  end
   for side, value in ipairs { cell(row.l, style), cell(row.r, style) } do
     local head = side == 1 and mark(row, style) .. text.pad(cell(row.k, style), columns.key)
       or (" "):rep(INDENT + columns.key)

@@ -152,6 +152,11 @@ local function check_line(page, result, name_width)
   local head = name .. (" "):rep(math.max(gap, 1)) .. took .. "   "
   local indent = 2 + style.glyph_width + 1
   local first = line_text(page, result)
+  if style.width and indent + text.width(head) > style.width then
+    page:hang("  " .. style.paint(shown, glyph) .. " ", indent, name .. " " .. took)
+    page:hang((" "):rep(indent + 2), indent + 2, first)
+    return
+  end
   local used = indent + text.width(head)
   if style.width and style.width - used < PHRASE_ROOM then
     page:add("  " .. style.paint(shown, glyph) .. " " .. head)
@@ -172,11 +177,14 @@ local function detail_head(page, result)
     place = result.origin == "built-in" and place .. " (built-in)" or place
   end
   local used = text.width(head)
-  head = style.paint(result.shown, head)
-  if not place then
-    page:add(head)
+  if not place or (style.width and used > style.width) then
+    page:hang("", 0, head, result.shown)
+    if place then
+      page:hang("    ", 4, place, "dim")
+    end
     return
   end
+  head = style.paint(result.shown, head)
   local column = math.max(PLACE_COLUMN, used + 2)
   if style.width and column + text.width(place) > style.width then
     column = math.max(used + 2, style.width - text.width(place))
