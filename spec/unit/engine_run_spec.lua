@@ -203,6 +203,7 @@ describe("a signal", function()
     assert.equal("SIGINT", signal)
     assert.truthy(results[1].message:find("clean-up was not awaited", 1, true))
     assert.truthy(results[2].message:find("not started", 1, true))
+    assert.same({ 1, 0 }, { results[1].attempts, results[2].attempts })
   end)
 
   it("that came before the checks starts none", function()

@@ -39,10 +39,12 @@ end
 --- Settles a check with what was decided about it.
 --- @param out table outcome, code, reason, message, …
 --- @param event table|nil the done event of its last attempt
-function Run:decide(i, out, event)
+--- @param open integer|nil attempts that did not end
+function Run:decide(i, out, event, open)
   local item = self.plan[i]
   local res = result.new(item, event and out or outcome.finish(out, item), event)
   attempts.apply(res, self.tries[i], self.retry)
+  res.attempts = res.attempts + (open or 0)
   self:settle(i, res)
 end
 
@@ -243,7 +245,7 @@ function Run:abandon()
         out.message = ("stopped by a second %s: its clean-up was not awaited"):format(self.signal)
         self.unconfirmed[#self.unconfirmed + 1] = item.name
       end
-      self:decide(i, out)
+      self:decide(i, out, nil, self.running[i] and 1)
     end
   end
 end

@@ -91,7 +91,7 @@ function Watch:summary(now)
   local dot, parts = self.style.glyphs.dot, {}
   parts[1] = ("%d/%d done"):format(self.done, self.total)
   for _, row in ipairs { { "pass", "passed" }, { "fail", "failed" }, { "error", "errors" },
-    { "skip", "skipped" } } do
+    { "waived", "waived" }, { "skip", "skipped" } } do
     local n = self.counts[row[1]]
     if n then
       parts[#parts + 1] = ("%d %s"):format(n, row[2])
