@@ -2,6 +2,9 @@
 #include "bind/bind.h"
 
 #include <lauxlib.h>
+#include <string.h>
+
+#include "host/task.h"
 
 #define BUF_MT "aicr.buffer"
 
@@ -58,6 +61,8 @@ static void push_layer(lua_State *L, enum aicr_code code, const char *reason,
 
 void aicr_push_error(lua_State *L, const struct aicr_error *err)
 {
+  if (err->code == AICR_INTERNAL && !strcmp(err->reason, "memory"))
+    aicr_note_no_memory(L);
   push_layer(L, err->code, err->reason, err->message);
   lua_pushboolean(L, err->verdict);
   lua_setfield(L, -2, "verdict");

@@ -4,6 +4,8 @@
 #include <lauxlib.h>
 #include <string.h>
 
+#include "host/task.h"
+
 #define ENCODE_MAX (256u << 20)
 
 static int decode_flags(lua_State *L, int idx)
@@ -46,6 +48,8 @@ static int json_encode(lua_State *L)
   lua_settop(L, 1);
   b = aicr_new_buf(L, ENCODE_MAX);
   aicr_encode_json(L, 1, b);
+  if (b->no_memory)
+    return aicr_out_of_memory(L);
   if (b->failed)
     return luaL_error(L, "the JSON text is over %d MiB", ENCODE_MAX >> 20);
   lua_pushlstring(L, b->data, b->len);
@@ -61,6 +65,10 @@ static int json_array(lua_State *L)
   }
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
+  luaL_argcheck(L,
+                aicr_is_array(L, 1) ||
+                    luaL_getmetafield(L, 1, "__metatable") == LUA_TNIL,
+                1, "its metatable is protected");
   aicr_mark_array(L, 1);
   return 1;
 }

@@ -13,6 +13,9 @@
 
 #define READER_MT "aicr.json.reader"
 
+/* What a check records is put into a document that goes deeper still. */
+#define LENIENT_DEPTH 64
+
 static int reader_gc(lua_State *L)
 {
   aicr_json_free(lua_touserdata(L, 1));
@@ -222,7 +225,7 @@ static void encode_array(lua_State *L, const struct encoder *e, int idx,
   struct place here = {.up = at};
 
   aicr_buf_addc(e->out, '[');
-  for (lua_Integer i = 1; i <= n; i++) {
+  for (lua_Integer i = 1; i <= n && !e->out->failed; i++) {
     here.index = i;
     if (i > 1)
       aicr_buf_addc(e->out, ',');
@@ -274,7 +277,7 @@ static void encode_object(lua_State *L, const struct encoder *e, int idx,
   collect_keys(L, idx, keys);
   qsort(keys, n, sizeof(*keys), compare_keys);
   aicr_buf_addc(e->out, '{');
-  for (size_t i = 0; i < n; i++) {
+  for (size_t i = 0; i < n && !e->out->failed; i++) {
     lua_pushlstring(L, keys[i].text, keys[i].len);
     lua_rawget(L, idx);
     encode_member(L, e, keys[i].text, keys[i].len, first, at, depth);
@@ -283,6 +286,10 @@ static void encode_object(lua_State *L, const struct encoder *e, int idx,
   }
   lua_pushnil(L);
   while (lua_next(L, idx)) {
+    if (e->out->failed) {
+      lua_pop(L, 2);
+      break;
+    }
     if (lua_type(L, -2) != LUA_TSTRING) {
       size_t len;
       const char *key;
@@ -309,7 +316,7 @@ static void encode_table(lua_State *L, const struct encoder *e, int idx,
 {
   lua_Integer n;
 
-  if (depth >= AICR_JSON_DEPTH) {
+  if (depth >= (e->lenient ? LENIENT_DEPTH : AICR_JSON_DEPTH)) {
     if (!e->lenient)
       refuse(L, at, "a table nested over 256 levels (or a cycle)");
     aicr_buf_adds(e->out, "\"<too deep>\"");

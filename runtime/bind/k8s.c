@@ -122,7 +122,7 @@ static struct call_box *start_call(lua_State *L, struct aicr_task *t,
   spec->run_namespace = t->run_namespace;
   box->call = kube_client_start(t->host->client, spec, t);
   if (!box->call)
-    luaL_error(L, "not enough memory");
+    aicr_out_of_memory(L);
   return box;
 }
 

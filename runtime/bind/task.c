@@ -19,6 +19,14 @@ static struct aicr_task *task_of(lua_State *L)
   return t;
 }
 
+/* Once memory ran out what a check concludes may be wrong: nothing is noted any
+ * more that could decide. Its clean-up goes on.                [-0, +0, v] */
+static void may_conclude(lua_State *L, const struct aicr_task *t)
+{
+  if (!t->cleaning && aicr_memory_ran_out(&t->memory))
+    aicr_out_of_memory(L);
+}
+
 /* task.record(kind, value): notes one item of the record. A value that cannot
  * be JSON is noted as text, one that is too large is counted.  [-0, +1, v] */
 static int task_record(lua_State *L)
@@ -33,13 +41,33 @@ static int task_record(lua_State *L)
   lua_settop(L, 2);
   luaL_argcheck(L, kind != AICR_REC_KINDS && kind != AICR_REC_ENDINGS, 1,
                 "unknown kind");
+  may_conclude(L, t);
   json = aicr_new_buf(L, AICR_RECORD_ITEM_MAX * 2);
   aicr_encode_json_lenient(L, 2, json);
+  if (json->no_memory)
+    return aicr_out_of_memory(L);
   /* A failed buffer is an item of the greatest size: dropped and counted. */
   kept = aicr_record_add(&t->record, kind, json->data,
                          json->failed ? AICR_RECORD_TOTAL_MAX : json->len);
   aicr_buf_free(json);
   lua_pushboolean(L, kept);
+  return 1;
+}
+
+/* task.brief(value) -> its JSON text, nil when that is over 64 KiB.
+ *                                                              [-0, +1, m] */
+static int task_brief(lua_State *L)
+{
+  struct aicr_buf *json;
+
+  luaL_checkany(L, 1);
+  lua_settop(L, 1);
+  json = aicr_new_buf(L, AICR_RECORD_ITEM_MAX);
+  aicr_encode_json_lenient(L, 1, json);
+  if (json->failed)
+    luaL_pushfail(L);
+  else
+    lua_pushlstring(L, json->data, json->len);
   return 1;
 }
 
@@ -68,6 +96,7 @@ static int task_ending(lua_State *L)
 
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
+  may_conclude(L, t);
   add_place(L, 1);
   json = aicr_new_buf(L, AICR_RECORD_TOTAL_MAX);
   aicr_encode_json_lenient(L, 1, json);
@@ -79,8 +108,10 @@ static int task_ending(lua_State *L)
     aicr_encode_json_lenient(L, 1, json);
   }
   if (json->failed ||
-      !aicr_record_add(&t->record, AICR_REC_ENDINGS, json->data, json->len))
+      !aicr_record_add(&t->record, AICR_REC_ENDINGS, json->data, json->len)) {
+    t->record.lost = true;
     return luaL_error(L, "the ending of the check could not be recorded");
+  }
   aicr_buf_free(json);
   return 0;
 }
@@ -102,6 +133,8 @@ static int task_extra(lua_State *L)
   aicr_encode_json_lenient(L, 2, value);
   kept = !key->failed && !value->failed &&
          aicr_record_extra(&t->record, key->data, value->data);
+  if (key->no_memory || value->no_memory || t->record.lost)
+    return aicr_out_of_memory(L);
   lua_pushboolean(L, kept);
   return 1;
 }
@@ -119,9 +152,12 @@ static int task_set(lua_State *L)
   json = aicr_new_buf(L, AICR_RECORD_ITEM_MAX);
   aicr_encode_json_lenient(L, 2, json);
   if (json->failed ||
-      !aicr_record_set(which == 0 ? &t->record.coverage : &t->record.cleanup,
-                       json->data, json->len))
+      !aicr_record_set(&t->record,
+                       which == 0 ? &t->record.coverage : &t->record.cleanup,
+                       json->data, json->len)) {
+    t->record.lost = true;
     return luaL_error(L, "the %s could not be recorded", names[which]);
+  }
   return 0;
 }
 
@@ -248,24 +284,26 @@ static int after_all(lua_State *L, int status, lua_KContext ctx)
 static int task_all(lua_State *L)
 {
   struct aicr_task *t = task_of(L);
-  struct aicr_strand *s = aicr_task_may_wait(L, t, "ctx:all");
   lua_Unsigned n;
 
+  aicr_task_may_wait(L, t, "ctx:all");
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
   n = lua_rawlen(L, 1);
   if (n == 0)
     return 0;
+  aicr_strand_begin(L, t);
   for (lua_Unsigned i = 1; i <= n; i++) {
     lua_rawgeti(L, 1, (lua_Integer)i);
     aicr_strand_add(L, t);
   }
-  s->wait = AICR_WAIT_CHILDREN;
+  aicr_strand_go(t);
   return lua_yieldk(L, 0, (lua_KContext)t, after_all);
 }
 
 static const luaL_Reg functions[] = {
     {"record", task_record},
+    {"brief", task_brief},
     {"ending", task_ending},
     {"extra", task_extra},
     {"set", task_set},

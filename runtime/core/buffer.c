@@ -77,27 +77,27 @@ void aicr_buf_reset(struct aicr_buf *b)
 {
   b->len = 0;
   b->failed = false;
+  b->no_memory = false;
   if (b->data)
     b->data[0] = '\0';
 }
 
-static bool give_up(struct aicr_buf *b)
+static bool give_up(struct aicr_buf *b, bool no_memory)
 {
   aicr_buf_free(b);
   b->failed = true;
+  b->no_memory = no_memory;
   return false;
 }
 
-/* Makes room for len more bytes and the NUL. */
-static bool reserve(struct aicr_buf *b, size_t len)
+/* The NUL has room too. */
+bool aicr_buf_room(struct aicr_buf *b, size_t len)
 {
   size_t need, cap;
   char *data;
 
-  if (b->failed)
+  if (b->failed || len > b->max - b->len)
     return false;
-  if (len > b->max - b->len)
-    return give_up(b);
   need = b->len + len + 1;
   if (need <= b->cap)
     return true;
@@ -110,10 +110,17 @@ static bool reserve(struct aicr_buf *b, size_t len)
     cap = b->max + 1;
   data = aicr_realloc(b->data, cap);
   if (!data)
-    return give_up(b);
+    return false;
   b->data = data;
   b->cap = cap;
   return true;
+}
+
+/* The same for an append: a failure is for good. */
+static bool reserve(struct aicr_buf *b, size_t len)
+{
+  return aicr_buf_room(b, len) ||
+         (!b->failed && give_up(b, len <= b->max - b->len));
 }
 
 bool aicr_buf_add(struct aicr_buf *b, const void *data, size_t len)
@@ -148,7 +155,7 @@ bool aicr_buf_addf(struct aicr_buf *b, const char *fmt, ...)
   n = vsnprintf(text, sizeof(text), fmt, ap);
   va_end(ap);
   if (n < 0)
-    return give_up(b);
+    return give_up(b, false);
   if ((size_t)n < sizeof(text))
     return aicr_buf_add(b, text, (size_t)n);
   if (!reserve(b, (size_t)n))

@@ -17,6 +17,7 @@ struct aicr_buf {
   size_t cap;
   size_t max;
   bool failed;
+  bool no_memory; /* …because there was no memory */
 };
 
 /* Makes *b empty with room for at most `max` bytes. Allocates nothing. */
@@ -27,6 +28,10 @@ void aicr_buf_free(struct aicr_buf *b);
 
 /* Empties the buffer, keeps its memory, clears `failed`. */
 void aicr_buf_reset(struct aicr_buf *b);
+
+/* Makes room for len more bytes. False, with the buffer as it was, when the
+ * bound or the memory is exceeded. */
+bool aicr_buf_room(struct aicr_buf *b, size_t len);
 
 /* Append; false when the bound or the memory is exceeded. */
 bool aicr_buf_add(struct aicr_buf *b, const void *data, size_t len);

@@ -7,6 +7,8 @@
 #include "host/limit.h"
 #include "host/watchdog.h"
 
+#define LOAD_ERROR_MAX 4096
+
 /* What the host tells of a task's end, and of a source's metadata. */
 
 static const char *const end_names[] = {
@@ -20,6 +22,8 @@ static const char *const end_names[] = {
 bool aicr_task_write_done(const struct aicr_task *t, int64_t now_mono_ms,
                           struct aicr_buf *out)
 {
+  bool lost = t->record.lost || t->ending.failed;
+
   aicr_buf_addf(out,
                 "{\"id\":%lld,\"kind\":\"done\",\"started\":%lld,"
                 "\"duration_ms\":%lld,\"ending\":{\"reason\":",
@@ -29,7 +33,11 @@ bool aicr_task_write_done(const struct aicr_task *t, int64_t now_mono_ms,
   aicr_buf_add(out, t->ending.data, t->ending.len);
   /* After what came out of the check's state: of repeated keys the last wins.
    */
-  aicr_buf_addf(out, ",\"how\":\"%s\"},\"record\":", end_names[t->end]);
+  if (lost)
+    aicr_buf_adds(out, ",\"message\":\"what the check decided could not be "
+                       "kept: no memory, or too much of it\"");
+  aicr_buf_addf(out, ",\"how\":\"%s\"},\"record\":",
+                end_names[lost ? AICR_END_MEMORY : t->end]);
   aicr_record_write(&t->record, out);
   return aicr_buf_addc(out, '}');
 }
@@ -56,31 +64,44 @@ static int describe_source(lua_State *L)
   return 0;
 }
 
+/* Where the message begins after "path:", which Lua shortens to "...end of
+ * path:" when it is long; NULL when the text does not begin so. */
+static const char *after_path(const char *text, const char *path)
+{
+  size_t n = strlen(path);
+  const char *colon;
+
+  if (!strncmp(text, path, n) && text[n] == ':')
+    return text + n + 1;
+  if (strncmp(text, "...", 3) != 0)
+    return NULL;
+  for (colon = strchr(text, ':'); colon; colon = strchr(colon + 1, ':')) {
+    size_t len = (size_t)(colon - text) - 3;
+
+    if (len <= n && !strncmp(path + n - len, text + 3, len))
+      return colon + 1;
+  }
+  return NULL;
+}
+
 /* {"message":…,"file":…,"line":…} from "file:line: message". */
-static void write_load_error(struct aicr_buf *out, lua_State *L,
+static void write_load_error(struct aicr_buf *out, const char *text,
                              const char *path)
 {
-  const char *text = lua_type(L, -1) == LUA_TSTRING
-                         ? lua_tostring(L, -1)
-                         : "an error that is no text";
-  size_t n = strlen(path);
+  const char *p = after_path(text, path);
   unsigned line = 0;
 
+  while (p && *p >= '0' && *p <= '9' && line < 100000000)
+    line = line * 10 + (unsigned)(*p++ - '0');
+  if (p && line > 0 && *p == ':')
+    text = p + (p[1] == ' ' ? 2 : 1);
+  else
+    line = 0;
   aicr_buf_reset(out);
-  if (!strncmp(text, path, n) && text[n] == ':') {
-    const char *p = text + n + 1;
-
-    while (*p >= '0' && *p <= '9' && line < 100000000)
-      line = line * 10 + (unsigned)(*p++ - '0');
-    if (*p == ':' && line > 0)
-      text = p + (p[1] == ' ' ? 2 : 1);
-    else
-      line = 0;
-  }
   aicr_buf_adds(out, "{\"message\":");
-  aicr_json_write_string(out, text, strlen(text));
+  aicr_json_write_string(out, text, strnlen(text, LOAD_ERROR_MAX));
   aicr_buf_adds(out, ",\"file\":");
-  aicr_json_write_string(out, path, n);
+  aicr_json_write_string(out, path, strlen(path));
   if (line)
     aicr_buf_addf(out, ",\"line\":%u", line);
   aicr_buf_addc(out, '}');
@@ -107,11 +128,18 @@ bool aicr_describe(const char *path, const char *source, size_t len,
     aicr_watchdog_watch(path);
     status = lua_pcall(t.L, 1, 0, 0);
     aicr_limit_disarm(t.L);
-    if (status != LUA_OK)
-      write_load_error(out, t.L, path);
+    if (status == LUA_OK && out->failed) {
+      status = LUA_ERRRUN;
+      write_load_error(out, "what the file says of itself is too long", path);
+    } else if (status != LUA_OK)
+      write_load_error(out,
+                       lua_type(t.L, -1) == LUA_TSTRING
+                           ? lua_tostring(t.L, -1)
+                           : "an error that is no text",
+                       path);
     lua_close(t.L);
     aicr_watchdog_watch(NULL);
   } else
-    aicr_buf_adds(out, "{\"message\":\"out of memory\"}");
-  return status == LUA_OK && !out->failed;
+    write_load_error(out, "out of memory", path);
+  return status == LUA_OK;
 }

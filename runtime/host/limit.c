@@ -197,8 +197,10 @@ void aicr_end_describe(struct aicr_task *t, lua_State *co, int status,
   status = lua_pcall(t->L, 1, 0, 0);
   if (status != LUA_OK || t->ending.failed) {
     aicr_buf_reset(&t->ending);
-    t->end = status == LUA_OK || status == LUA_ERRMEM ? AICR_END_MEMORY
-                                                      : AICR_END_SCRIPT;
+    t->end = status == LUA_OK || status == LUA_ERRMEM ||
+                     aicr_memory_ran_out(&t->memory)
+                 ? AICR_END_MEMORY
+                 : AICR_END_SCRIPT;
     if (t->end == AICR_END_SCRIPT)
       aicr_end_message(t, NULL, "it could not be told how the check ended");
   }

@@ -33,8 +33,8 @@ int aicr_user_print(lua_State *L)
   aicr_json_write_string(&json, text,
                          len < LINE_MAX_BYTES ? len : LINE_MAX_BYTES);
   aicr_buf_addc(&json, '}');
-  if (!json.failed)
-    aicr_record_add(&t->record, AICR_REC_LOG, json.data, json.len);
+  aicr_record_add(&t->record, AICR_REC_LOG, json.data,
+                  json.failed ? AICR_RECORD_TOTAL_MAX : json.len);
   aicr_buf_free(&json);
   return 0;
 }

@@ -52,27 +52,30 @@ bool aicr_record_add(struct aicr_record *r, enum aicr_record_kind kind,
 {
   struct aicr_buf *items = &r->list[kind].items;
 
-  if (!fits(r, kind, len)) {
+  bool fit = fits(r, kind, len);
+
+  if (!fit || !aicr_buf_room(items, len + 1)) {
     r->list[kind].dropped++;
+    r->lost = r->lost || fit || kind == AICR_REC_ENDINGS;
     return false;
   }
   if (r->list[kind].count > 0)
     aicr_buf_addc(items, ',');
-  if (!aicr_buf_add(items, json, len)) {
-    r->list[kind].dropped++;
-    return false;
-  }
+  aicr_buf_add(items, json, len);
   r->list[kind].count++;
   r->total += len;
   return true;
 }
 
-bool aicr_record_set(char **which, const char *json, size_t len)
+bool aicr_record_set(struct aicr_record *r, char **which, const char *json,
+                     size_t len)
 {
   char *copy = len <= AICR_RECORD_ITEM_MAX ? aicr_strndup(json, len) : NULL;
 
-  if (!copy)
+  if (!copy) {
+    r->lost = true;
     return false;
+  }
   aicr_free(*which);
   *which = copy;
   return true;
@@ -87,9 +90,9 @@ bool aicr_record_extra(struct aicr_record *r, const char *key, const char *json)
   if (i == AICR_RECORD_KEYS_MAX)
     return false;
   if (i == r->extra_count) {
-    if (!aicr_record_set(&r->extra[i].key, key, strlen(key)))
+    if (!aicr_record_set(r, &r->extra[i].key, key, strlen(key)))
       return false;
-    if (!aicr_record_set(&r->extra[i].json, json, strlen(json))) {
+    if (!aicr_record_set(r, &r->extra[i].json, json, strlen(json))) {
       aicr_free(r->extra[i].key);
       r->extra[i].key = NULL;
       return false;
@@ -97,7 +100,7 @@ bool aicr_record_extra(struct aicr_record *r, const char *key, const char *json)
     r->extra_count++;
     return true;
   }
-  return aicr_record_set(&r->extra[i].json, json, strlen(json));
+  return aicr_record_set(r, &r->extra[i].json, json, strlen(json));
 }
 
 static void write_dropped(const struct aicr_record *r, struct aicr_buf *out)

@@ -39,6 +39,7 @@ struct aicr_record {
   char *coverage; /* JSON text or NULL */
   char *cleanup;  /* JSON text or NULL */
   size_t total;
+  bool lost; /* something that decides could not be kept: no pass is earned */
 };
 
 void aicr_record_init(struct aicr_record *r);
@@ -47,18 +48,20 @@ void aicr_record_free(struct aicr_record *r);
 /* The kind of that name ("evidence", …), or AICR_REC_KINDS. */
 enum aicr_record_kind aicr_record_kind(const char *name);
 
-/* Adds one item. False when it was dropped. Endings have room of their own:
- * they are never dropped for what else was recorded. */
+/* Adds one item. False when it was dropped; what was there stays. Endings have
+ * room of their own: they are never dropped for what else was recorded. */
 bool aicr_record_add(struct aicr_record *r, enum aicr_record_kind kind,
                      const char *json, size_t len);
 
 /* Sets one key of `extra`; both are JSON texts. The last value of a key wins.
- */
+ * False when there are too many, or (`lost`) without memory. */
 bool aicr_record_extra(struct aicr_record *r, const char *key,
                        const char *json);
 
-/* Replaces a single value: which is &r->coverage or &r->cleanup. */
-bool aicr_record_set(char **which, const char *json, size_t len);
+/* Replaces a single value: which is &r->coverage or &r->cleanup. False, and
+ * `lost`, when it is over AICR_RECORD_ITEM_MAX or without memory. */
+bool aicr_record_set(struct aicr_record *r, char **which, const char *json,
+                     size_t len);
 
 /* Appends the whole record as a JSON object. */
 bool aicr_record_write(const struct aicr_record *r, struct aicr_buf *out);

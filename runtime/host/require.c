@@ -8,6 +8,7 @@
 #include "host/embed.h"
 #include "host/file.h"
 #include "host/module.h"
+#include "host/task.h"
 
 #define NAME_MAX_LEN 200
 
@@ -128,6 +129,22 @@ void aicr_set_roots(lua_State *L, const struct aicr_roots *roots)
   lua_rawsetp(L, LUA_REGISTRYINDEX, &ROOTS_KEY);
 }
 
+struct loading {
+  const struct aicr_buf *text;
+  const char *path;
+};
+
+/* Protected: what is raised in here must not pass by the buffer's owner. */
+static int load_text(lua_State *L)
+{
+  const struct loading *l = lua_touserdata(L, 1);
+  const char *data = l->text->data ? l->text->data : "";
+
+  if (aicr_load_user(L, data, l->text->len, l->path) != LUA_OK)
+    return lua_error(L);
+  return 1;
+}
+
 /* Loads name from the first root that has it; pushes the chunk or raises. */
 static void push_file_loader(lua_State *L, const char *name)
 {
@@ -145,16 +162,23 @@ static void push_file_loader(lua_State *L, const char *name)
   file = lua_pushfstring(L, "%s.lua", path);
   for (size_t i = 0; roots && i < roots->count; i++) {
     const char *at = lua_pushfstring(L, "%s/%s", roots->dirs[i], file);
+    struct loading loading = {&text, at};
     int status;
 
     aicr_buf_init(&text, AICR_SCRIPT_MAX);
     if (!aicr_file_read_below(roots->dirs[i], file, AICR_SCRIPT_MAX, &text,
                               &message)) {
+      bool no_memory = text.no_memory;
+
       aicr_buf_free(&text);
+      if (no_memory)
+        aicr_out_of_memory(L);
       lua_pop(L, 1);
       continue;
     }
-    status = aicr_load_user(L, text.data ? text.data : "", text.len, at);
+    lua_pushcfunction(L, load_text);
+    lua_pushlightuserdata(L, &loading);
+    status = lua_pcall(L, 1, 1, 0);
     aicr_buf_free(&text);
     if (status != LUA_OK)
       lua_error(L);

@@ -14,7 +14,7 @@ void aicr_open_require(lua_State *L);
 /* Pushes the second.                                           [-0, +1, m] */
 void aicr_push_user_require(lua_State *L);
 
-/* Remembers the folders of the second.                         [-0, +0, -] */
+/* Remembers the folders of the second.                         [-0, +0, m] */
 void aicr_set_roots(lua_State *L, const struct aicr_roots *roots);
 
 #endif

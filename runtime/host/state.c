@@ -4,7 +4,6 @@
 #include <assert.h>
 #include <lauxlib.h>
 #include <lualib.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,17 +11,42 @@
 #include "host/guard.h"
 #include "host/print.h"
 #include "host/require.h"
+#include "host/watchdog.h"
 
 static_assert(LUA_VERSION_NUM == 504, "written for Lua 5.4");
 
 static const char ENV_KEY = 0;
 static const char OWNER_KEY = 0;
 
+static void *refuse(struct aicr_memory *m, uintptr_t block, size_t size)
+{
+  if (m->refused.size)
+    m->exhausted = true;
+  m->refused.block = block;
+  m->refused.size = size;
+  return NULL;
+}
+
+/* A request that is not the refused one again: that one was given up. */
+static void grant(struct aicr_memory *m, uintptr_t block, size_t size)
+{
+  if (m->refused.size && (m->refused.block != block || m->refused.size != size))
+    m->exhausted = true;
+  m->refused.size = 0;
+}
+
+bool aicr_memory_ran_out(const struct aicr_memory *m)
+{
+  return m->exhausted || m->refused.size;
+}
+
 static void *count_alloc(void *ud, void *ptr, size_t osize, size_t nsize)
 {
   struct aicr_memory *m = ud;
+  uintptr_t block = (uintptr_t)ptr; /* realloc() ends the pointer's life */
   void *p;
 
+  aicr_watchdog_beat();
   if (!ptr)
     osize = 0;
   if (nsize == 0) {
@@ -31,10 +55,13 @@ static void *count_alloc(void *ud, void *ptr, size_t osize, size_t nsize)
     return NULL;
   }
   if (nsize > osize && m->used + (nsize - osize) > m->limit)
-    return NULL;
+    return refuse(m, block, nsize);
   p = realloc(ptr, nsize);
-  if (p)
-    m->used = m->used - osize + nsize;
+  if (!p)
+    return refuse(m, block, nsize);
+  if (nsize > osize)
+    grant(m, block, nsize);
+  m->used = m->used - osize + nsize;
   return p;
 }
 
@@ -80,6 +107,9 @@ static const char *const removed[] = {"dofile",         "loadfile", "load",
 static int open_state(lua_State *L)
 {
   luaL_checkversion(L);
+  lua_settop(L, 2);
+  aicr_set_roots(L, lua_touserdata(L, 2));
+  lua_settop(L, 1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &OWNER_KEY);
   for (const luaL_Reg *lib = libraries; lib->func; lib++) {
     luaL_requiref(L, lib->name, lib->func, 1);
@@ -116,11 +146,11 @@ lua_State *aicr_state_new(struct aicr_memory *memory,
   lua_setwarnf(L, on_warning, &warning_open);
   lua_pushcfunction(L, open_state);
   lua_pushlightuserdata(L, owner);
-  if (lua_pcall(L, 1, 0, 0) != LUA_OK) {
+  lua_pushlightuserdata(L, (void *)roots);
+  if (lua_pcall(L, 2, 0, 0) != LUA_OK) {
     lua_close(L);
     return NULL;
   }
-  aicr_set_roots(L, roots);
   return L;
 }
 

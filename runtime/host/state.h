@@ -3,14 +3,27 @@
 #define AICR_HOST_STATE_H
 
 #include <lua.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Lua states: their memory, what they may see, where `require` looks. */
 
 struct aicr_memory {
   size_t used;
   size_t limit; /* bytes, for the whole state */
+  struct {
+    uintptr_t block;
+    size_t size; /* 0: there is none */
+  } refused;     /* the last request, when it was refused */
+  bool exhausted; /* see aicr_memory_ran_out() */
 };
+
+/* Was memory lacking, so that something raised? Lua asks a second time after
+ * it collected its garbage; when it gets it then, nothing was lacking. True
+ * for good, also when a script caught the error: what it decides from then on
+ * may be wrong. */
+bool aicr_memory_ran_out(const struct aicr_memory *m);
 
 #define AICR_STATE_MEMORY (256u << 20)
 #define AICR_SCRIPT_MAX   (16u << 20)

@@ -9,24 +9,27 @@
   "the check yielded by itself: coroutine.yield works only inside a "          \
   "coroutine that the check made"
 
+/* It waits to be set going. */
 static struct aicr_strand *new_strand(lua_State *L, struct aicr_task *t,
-                                      int count)
+                                      struct aicr_strand *parent, int count)
 {
   struct aicr_strand *s, **end = &t->strands;
+  lua_State *co;
 
   luaL_checkstack(L, 4, "no room for another coroutine");
   s = aicr_calloc(1, sizeof(*s));
   if (!s)
-    luaL_error(L, "not enough memory");
+    aicr_out_of_memory(L);
   while (*end)
     end = &(*end)->next;
   *end = s; /* in the list before anything can raise: it is freed with it */
+  s->parent = parent;
   s->wait = AICR_WAIT_DONE;
   t->strand_count++;
-  s->co = lua_newthread(L);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, s->co);
+  co = lua_newthread(L);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, co);
+  s->co = co; /* only now is it anchored */
   lua_xmove(L, s->co, count);
-  s->wait = AICR_WAIT_NONE;
   return s;
 }
 
@@ -88,18 +91,28 @@ void aicr_strand_start(lua_State *L, struct aicr_task *t, int count)
     drop(L, t, t->strands);
   }
   t->current = NULL;
-  new_strand(L, t, count);
+  new_strand(L, t, NULL, count)->wait = AICR_WAIT_NONE;
+}
+
+void aicr_strand_begin(lua_State *L, struct aicr_task *t)
+{
+  drop_children(L, t, t->current);
 }
 
 void aicr_strand_add(lua_State *L, struct aicr_task *t)
 {
-  struct aicr_strand *s;
-
   luaL_checktype(L, -1, LUA_TFUNCTION);
   if (t->strand_count >= AICR_STRANDS_MAX)
     luaL_error(L, "more than %d functions side by side", AICR_STRANDS_MAX);
-  s = new_strand(L, t, 1);
-  s->parent = t->current;
+  new_strand(L, t, t->current, 1);
+}
+
+void aicr_strand_go(struct aicr_task *t)
+{
+  for (struct aicr_strand *s = t->strands; s; s = s->next)
+    if (s->parent == t->current)
+      s->wait = AICR_WAIT_NONE;
+  t->current->wait = AICR_WAIT_CHILDREN;
 }
 
 void aicr_strand_join(lua_State *L, struct aicr_task *t)

@@ -26,6 +26,20 @@ struct aicr_task *aicr_task_of(lua_State *L)
   return aicr_state_owner(L);
 }
 
+void aicr_note_no_memory(lua_State *L)
+{
+  struct aicr_task *t = aicr_task_of(L);
+
+  if (t)
+    t->memory.exhausted = true;
+}
+
+int aicr_out_of_memory(lua_State *L)
+{
+  aicr_note_no_memory(L);
+  return luaL_error(L, "not enough memory");
+}
+
 static char *copy(const char *text)
 {
   return text ? aicr_strndup(text, strlen(text)) : NULL;
@@ -132,15 +146,20 @@ void aicr_task_free(struct aicr_task *t)
 /* Opens the state at the first run, so that waiting tasks cost little. */
 static bool open_task(struct aicr_task *t)
 {
+  int status;
+
   t->L = aicr_state_new(&t->memory, &t->roots, t);
   if (!t->L)
     return false;
   lua_pushcfunction(t->L, prepare);
   lua_pushlightuserdata(t->L, t);
-  if (lua_pcall(t->L, 1, 0, 0) != LUA_OK) {
+  status = lua_pcall(t->L, 1, 0, 0);
+  if (status != LUA_OK) {
     const char *text = lua_tostring(t->L, -1);
 
-    t->end = AICR_END_SCRIPT;
+    t->end = status == LUA_ERRMEM || aicr_memory_ran_out(&t->memory)
+                 ? AICR_END_MEMORY
+                 : AICR_END_SCRIPT;
     aicr_end_message(t, NULL, text ? text : "the check could not be loaded");
     return false;
   }
@@ -165,6 +184,8 @@ static bool begin_cleanup(struct aicr_task *t)
   t->cleaning = true;
   t->stop = AICR_END_RUNNING;
   t->memory.limit += 16u << 20;
+  t->memory.exhausted = false;
+  t->memory.refused.size = 0;
   t->instructions = 0;
   t->deadline_ms = aicr_monotonic_ms() + AICR_CLEANUP_MS;
   lua_settop(t->L, 0);
@@ -181,8 +202,10 @@ static void cleanup_failed(struct aicr_task *t, const char *message)
   aicr_buf_adds(&b, "{\"ok\":false,\"message\":");
   aicr_json_write_string(&b, message, strlen(message));
   aicr_buf_addc(&b, '}');
-  if (!b.failed)
-    aicr_record_set(&t->record.cleanup, b.data, b.len);
+  if (b.failed)
+    t->record.lost = true;
+  else
+    aicr_record_set(&t->record, &t->record.cleanup, b.data, b.len);
   aicr_buf_free(&b);
 }
 
@@ -190,7 +213,9 @@ void aicr_task_ended(struct aicr_task *t, lua_State *co, int status,
                      int results)
 {
   if (t->cleaning) {
-    if (status != LUA_OK)
+    if (aicr_memory_ran_out(&t->memory))
+      cleanup_failed(t, "clean-up ran out of memory");
+    else if (status != LUA_OK)
       cleanup_failed(t, t->stop == AICR_END_DEADLINE
                             ? "clean-up did not end within 60s"
                             : "a clean-up function failed");

@@ -119,15 +119,29 @@ void aicr_task_stop(struct aicr_task *t, enum aicr_task_end why,
 /* The task of a state; NULL in the engine's state. */
 struct aicr_task *aicr_task_of(lua_State *L);
 
+/* Notes that an allocation of C failed in a check: it ends as `memory`, as if
+ * Lua had had none (aicr_memory_ran_out).                      [-0, +0, -] */
+void aicr_note_no_memory(lua_State *L);
+
+/* The same, and raises.                                        [-0, +0, v] */
+int aicr_out_of_memory(lua_State *L);
+
 /* Called by a primitive before it waits: gives the strand that runs; raises
  * when this is a coroutine of the script's own, or when the task is to stop.
  *                                                              [-0, +0, v] */
 struct aicr_strand *aicr_task_may_wait(lua_State *L, struct aicr_task *t,
                                        const char *what);
 
+/* Takes away what is left of children that were added and never set going.
+ *                                                              [-0, +0, -] */
+void aicr_strand_begin(lua_State *L, struct aicr_task *t);
+
 /* Adds a child of the running strand that will run the function on the top of
- * L.                                                           [-1, +0, v] */
+ * L once aicr_strand_go() was called.                          [-1, +0, v] */
 void aicr_strand_add(lua_State *L, struct aicr_task *t);
+
+/* Sets the children of the running strand going; it waits for them. */
+void aicr_strand_go(struct aicr_task *t);
 
 /* After the children of the running strand: takes them away. When one raised,
  * its error is raised again.                                   [-0, +0, v] */

@@ -56,7 +56,7 @@ static void test_items(void **state)
   assert_true(aicr_record_extra(&r, "\"k\"", "1"));
   assert_true(aicr_record_extra(&r, "\"l\"", "2"));
   assert_true(aicr_record_extra(&r, "\"k\"", "3"));
-  assert_true(aicr_record_set(&r.coverage, "{}", 2));
+  assert_true(aicr_record_set(&r, &r.coverage, "{}", 2));
   text = text_of(&r);
   assert_non_null(strstr(text, "\"evidence\":[\"a\",\"b\"]"));
   assert_non_null(strstr(text, "\"endings\":[{\"kind\":\"fail\"}]"));
@@ -122,7 +122,7 @@ static void test_item_is_bounded(void **state)
   memset(big, '1', sizeof(big));
   aicr_record_init(&r);
   assert_false(aicr_record_add(&r, AICR_REC_EVIDENCE, big, sizeof(big)));
-  assert_false(aicr_record_set(&r.coverage, big, sizeof(big)));
+  assert_false(aicr_record_set(&r, &r.coverage, big, sizeof(big)));
   aicr_record_free(&r);
 }
 
@@ -172,7 +172,7 @@ static void test_no_memory(void **state)
     aicr_buf_init(&out, 1u << 20);
     ok = aicr_record_add(&r, AICR_REC_EVIDENCE, "1", 1) &&
          aicr_record_extra(&r, "\"k\"", "1") &&
-         aicr_record_set(&r.cleanup, "{}", 2) && aicr_record_write(&r, &out);
+         aicr_record_set(&r, &r.cleanup, "{}", 2) && aicr_record_write(&r, &out);
     aicr_buf_free(&out);
     aicr_record_free(&r);
     aicr_realloc = saved;

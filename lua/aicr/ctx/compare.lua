@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- The operators of ctx:expect (cli-and-reports.md 10.2): `== ~= < <= > >= matches contains same_list same_set`.
+local brief = require "aicr.native.task".brief
 local json = require "aicr.json"
 
 -- Kept before any user code runs, which may change that module's table.
-local array, encode, null = json.array, json.encode, json.null
+local array, null = json.array, json.null
 
 local M = {}
 
@@ -59,11 +60,8 @@ function M.show(v)
   if type(v) ~= "table" then
     return tostring(v)
   end
-  local ok, text = pcall(encode, v)
-  if not ok then
-    return "a table"
-  end
-  return M.clip(text, SHOWN_MAX)
+  local text = brief(v)
+  return text and M.clip(text, SHOWN_MAX) or "a large table"
 end
 
 local function ordered(op)

@@ -12,6 +12,11 @@ local task = {}
 ---@return boolean
 function task.record(kind, value) end
 
+--- A value as JSON text, nil when that is over 64 KiB.
+---@param value any what JSON lacks becomes text
+---@return string?
+function task.brief(value) end
+
 --- Notes how the check ends, with the place in the user's code. It stands whatever follows.
 ---@param ending table kind ("fail", "skip", "expectation"), code, reason, message, why, fix, details
 function task.ending(ending) end
