@@ -64,6 +64,8 @@ static int task_brief(lua_State *L)
   lua_settop(L, 1);
   json = aicr_new_buf(L, AICR_RECORD_ITEM_MAX);
   aicr_encode_json_lenient(L, 1, json);
+  if (json->no_memory)
+    return aicr_out_of_memory(L);
   if (json->failed)
     luaL_pushfail(L);
   else
@@ -97,6 +99,10 @@ static int task_ending(lua_State *L)
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
   may_conclude(L, t);
+  lua_getfield(L, 1, "kind");
+  if (t->cleaning && !strcmp(luaL_checkstring(L, -1), "skip"))
+    return luaL_error(L, "a clean-up function cannot skip the check");
+  lua_pop(L, 1);
   add_place(L, 1);
   json = aicr_new_buf(L, AICR_RECORD_TOTAL_MAX);
   aicr_encode_json_lenient(L, 1, json);

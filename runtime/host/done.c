@@ -125,8 +125,10 @@ bool aicr_describe(const char *path, const char *source, size_t len,
     lua_pushcfunction(t.L, describe_source);
     lua_pushlightuserdata(t.L, &d);
     aicr_limit_arm(&t, t.L);
+    aicr_limit_watch(t.L);
     aicr_watchdog_watch(path);
     status = lua_pcall(t.L, 1, 0, 0);
+    aicr_limit_watch(NULL);
     aicr_limit_disarm(t.L);
     if (status == LUA_OK && out->failed) {
       status = LUA_ERRRUN;

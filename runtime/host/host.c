@@ -94,7 +94,7 @@ int aicr_host_main(const char *options_json, size_t len, const char *source_dir)
   lua_close(L);
   if (host.client)
     kube_client_close(host.client);
-  aicr_journal_close(&host.journal);
+  aicr_journal_close(&host.journal, engine.exit_code == EXIT_INTERNAL);
   aicr_buf_free(&host.event);
   return engine.exit_code;
 }

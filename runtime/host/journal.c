@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -13,7 +14,7 @@
 bool aicr_journal_open(struct aicr_journal *j, const char *path,
                        const char **message)
 {
-  aicr_journal_close(j);
+  aicr_journal_close(j, false);
   j->path = aicr_strndup(path, strlen(path));
   if (!j->path) {
     *message = "out of memory";
@@ -41,13 +42,18 @@ void aicr_journal_add(struct aicr_journal *j, const char *line, size_t len)
   (void)ignored;
 }
 
-void aicr_journal_close(struct aicr_journal *j)
+void aicr_journal_close(struct aicr_journal *j, bool keep)
 {
   if (!j->path)
     return;
   aicr_watchdog_journal(NULL);
   close(j->fd);
-  unlink(j->path);
+  if (keep)
+    fprintf(stderr,
+            "  fix  the results of the checks that had ended are in %s\n",
+            j->path);
+  else
+    unlink(j->path);
   aicr_free(j->path);
   j->path = NULL;
 }

@@ -20,7 +20,8 @@ bool aicr_journal_open(struct aicr_journal *j, const char *path,
 /* Appends one line; a failure is silent: the journal is a second chance. */
 void aicr_journal_add(struct aicr_journal *j, const char *line, size_t len);
 
-/* Closes and removes the file. Idempotent. */
-void aicr_journal_close(struct aicr_journal *j);
+/* Closes the file and removes it; with `keep` it stays and stderr says where.
+ * Idempotent. */
+void aicr_journal_close(struct aicr_journal *j, bool keep);
 
 #endif

@@ -25,8 +25,10 @@ static void on_count(lua_State *L, lua_Debug *ar)
       t->stop = AICR_END_BUDGET;
     else if (t->deadline_ms && aicr_monotonic_ms() >= t->deadline_ms)
       t->stop = AICR_END_DEADLINE;
-    else
+    else {
+      lua_sethook(L, on_count, LUA_MASKCOUNT, HOOK_COUNT);
       return;
+    }
   }
   aicr_limit_fire(L);
   luaL_error(L, t->stop == AICR_END_BUDGET ? "instruction budget exceeded"
@@ -37,6 +39,11 @@ void aicr_limit_arm(struct aicr_task *t, lua_State *co)
 {
   lua_sethook(co, on_count, LUA_MASKCOUNT,
               t->stop == AICR_END_RUNNING ? HOOK_COUNT : 1);
+}
+
+void aicr_limit_watch(lua_State *co)
+{
+  aicr_watchdog_hook(co, on_count);
 }
 
 void aicr_limit_disarm(lua_State *co)
@@ -133,11 +140,14 @@ struct description {
 static void add_members(lua_State *L, struct aicr_task *t, const char *text,
                         size_t len)
 {
-  struct aicr_error err;
+  struct aicr_error err = {0};
 
   if (!text || len < 2 || text[0] != '{' || text[len - 1] != '}' ||
-      !aicr_json_check(text, len, AICR_JSON_STRICT, AICR_JSON_DEPTH, &err))
+      !aicr_json_check(text, len, AICR_JSON_STRICT, AICR_JSON_DEPTH, &err)) {
+    if (err.code == AICR_INTERNAL)
+      aicr_out_of_memory(L);
     luaL_error(L, "the ending of the check is no JSON object");
+  }
   if (len == 2)
     return;
   aicr_buf_addc(&t->ending, ',');

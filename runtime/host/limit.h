@@ -10,6 +10,9 @@
 void aicr_limit_arm(struct aicr_task *t, lua_State *co);
 void aicr_limit_disarm(lua_State *co);
 
+/* The coroutine that is resumed now, for the watchdog; NULL: none any more. */
+void aicr_limit_watch(lua_State *co);
+
 /* From the next instruction on, L raises at every instruction: no pcall of the
  * script wins. */
 void aicr_limit_fire(lua_State *L);

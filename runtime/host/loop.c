@@ -99,8 +99,8 @@ void aicr_host_progress(struct aicr_host *h, const struct aicr_task *t,
   struct aicr_buf b;
 
   aicr_buf_init(&b, EVENT_MAX);
-  aicr_buf_addf(&b, "{\"id\":%lld,\"kind\":\"progress\",\"text\":",
-                (long long)t->id);
+  aicr_buf_addf(
+      &b, "{\"id\":%lld,\"kind\":\"progress\",\"text\":", (long long)t->id);
   aicr_json_write_string(&b, text, len);
   aicr_buf_addc(&b, '}');
   tell(h, &b);

@@ -14,8 +14,8 @@ struct aicr_memory {
   size_t limit; /* bytes, for the whole state */
   struct {
     uintptr_t block;
-    size_t size; /* 0: there is none */
-  } refused;     /* the last request, when it was refused */
+    size_t size;  /* 0: there is none */
+  } refused;      /* the last request, when it was refused */
   bool exhausted; /* see aicr_memory_ran_out() */
 };
 

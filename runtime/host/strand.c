@@ -43,10 +43,13 @@ static void drop(lua_State *L, struct aicr_task *t, struct aicr_strand *s)
   *at = s->next;
   t->strand_count--;
   if (s->co) {
-    /* Its __close handlers run under the check's limits. */
-    aicr_limit_arm(t, s->co);
-    lua_resetthread(s->co);
-    aicr_limit_disarm(s->co);
+    /* Its __close handlers run under the check's limits. A coroutine that died
+     * in the hook keeps its hooks off: nothing of it may run any more. */
+    if (!s->killed) {
+      aicr_limit_arm(t, s->co);
+      lua_resetthread(s->co);
+      aicr_limit_disarm(s->co);
+    }
     lua_pushnil(L);
     lua_rawsetp(L, LUA_REGISTRYINDEX, s->co);
   }
@@ -154,6 +157,7 @@ static void child_ended(struct aicr_task *t, struct aicr_strand *child)
 static void ended(struct aicr_task *t, struct aicr_strand *s, int status,
                   int results)
 {
+  s->killed = status != LUA_OK && t->stop != AICR_END_RUNNING;
   aicr_limit_disarm(s->co);
   if (s->parent) {
     s->failed = status != LUA_OK;
@@ -182,8 +186,10 @@ static void run_strand(struct aicr_task *t, struct aicr_strand *s)
 
   t->current = s;
   aicr_limit_arm(t, s->co);
+  aicr_limit_watch(s->co);
   status =
       lua_resume(s->co, t->L, suspended ? 0 : lua_gettop(s->co) - 1, &results);
+  aicr_limit_watch(NULL);
   t->current = NULL;
   if (status != LUA_YIELD) {
     ended(t, s, status, results);

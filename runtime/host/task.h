@@ -33,6 +33,7 @@ struct aicr_strand {
   int64_t until_ms;
   bool failed;  /* a child that raised; the error is on its stack */
   bool yielded; /* …that yielded by itself */
+  bool killed;  /* ended by the limits */
 };
 
 /* How the check's own code ended. */

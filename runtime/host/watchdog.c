@@ -12,6 +12,8 @@
 /* Read by the signal handler. The texts are complete before the flag says so.
  */
 static volatile sig_atomic_t watching, seconds;
+static lua_State *volatile running;
+static volatile lua_Hook running_hook;
 static char check_text[600];
 static char journal_text[4500];
 
@@ -25,6 +27,8 @@ static void put(const char *text)
 static void on_timer(int number)
 {
   (void)number;
+  if (running)
+    lua_sethook(running, running_hook, LUA_MASKCOUNT, 1);
   if (!watching || ++seconds < AICR_STUCK_SECONDS)
     return;
   put(check_text);
@@ -59,6 +63,13 @@ void aicr_watchdog_watch(const char *name)
       *p = '?';
   seconds = 0;
   watching = 1;
+}
+
+void aicr_watchdog_hook(lua_State *co, lua_Hook hook)
+{
+  running = NULL;
+  running_hook = hook;
+  running = co;
 }
 
 void aicr_watchdog_beat(void)

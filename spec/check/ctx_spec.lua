@@ -100,6 +100,9 @@ describe("ctx:measure", function()
     { "110, 'ms', {op='<=', value=100, tolerance=0.1}", true },
     { "110.1, 'ms', {op='<=', value=100, tolerance=0.1}", false },
     { "0/0, 'GB/s', {op='>=', value=300}", false },
+    { "-105, 'dB', {op='>=', value=-100, tolerance=0.1}", true },
+    { "-111, 'dB', {op='>=', value=-100, tolerance=0.1}", false },
+    { "-95, 'dB', {op='<=', value=-100, tolerance=0.1}", true },
   }
   for _, row in ipairs(rows) do
     it(row[1], function()
@@ -165,6 +168,48 @@ describe("ctx", function()
     ctx:fail{reason = "mine", message = "m"}]])
     assert.equal("fail", got.outcome)
     assert.equal("mine", got.reason)
+  end)
+
+  it("a clean-up function cannot skip the check", function()
+    local got = run [[
+    ctx:defer(function() pcall(ctx.skip, ctx, {reason = "x", message = "m"}) end)
+    return "verified"]]
+    assert.equal("pass", got.outcome, got.message)
+  end)
+
+  it("fails stand however large they are and whatever catches them", function()
+    local got = run [[
+    local a, b = {}, {}
+    for i = 1, 30000 do a[i], b[i] = "a" .. i, "b" .. i end
+    for k = 1, 6 do pcall(function() ctx:expect("x" .. k, a, "same_list", b) end) end
+    return "all fine"]]
+    assert.equal("fail", got.outcome)
+    assert.equal("expectation", got.reason)
+  end)
+
+  it("a true expectation counts however large it is", function()
+    local got = run [[
+    local a = {}
+    for i = 1, 30000 do a[i] = "node-" .. i end
+    ctx:expect("names", a, "same_list", a)]]
+    assert.equal("pass", got.outcome, got.message)
+  end)
+
+  for _, depth in ipairs { 60, 64, 200, 254, 300 } do
+    it(("details of %d levels end their own check only"):format(depth), function()
+      local got = run(([[
+    local t = {}
+    for _ = 1, %d do t = {t} end
+    ctx:fail{reason = "deep", message = "m", details = t}]]):format(depth))
+      assert.equal("fail", got.outcome)
+      assert.equal("deep", got.reason)
+    end)
+  end
+
+  it("a deadline is seen however slow the instructions are", function()
+    local got = run([[for _ = 1, 1e9 do local _ = ("x"):rep(50 << 20) end]], [[timeout = "1s",]])
+    assert.equal("error", got.outcome)
+    assert.equal("TIMEOUT", got.code)
   end)
 
   it("a deadline ends a sleeping check and its defer runs", function()
