@@ -172,7 +172,8 @@ static void test_no_memory(void **state)
     aicr_buf_init(&out, 1u << 20);
     ok = aicr_record_add(&r, AICR_REC_EVIDENCE, "1", 1) &&
          aicr_record_extra(&r, "\"k\"", "1") &&
-         aicr_record_set(&r, &r.cleanup, "{}", 2) && aicr_record_write(&r, &out);
+         aicr_record_set(&r, &r.cleanup, "{}", 2) &&
+         aicr_record_write(&r, &out);
     aicr_buf_free(&out);
     aicr_record_free(&r);
     aicr_realloc = saved;

@@ -185,7 +185,7 @@ static void test_odd_objects(void **state)
   struct aicr_error err;
   struct kube_selector *label = kube_label_selector("app=nccl", &err);
   struct kube_selector *none = kube_label_selector("!app,x!=y", &err);
-  struct kube_selector *field = 
+  struct kube_selector *field =
       kube_field_selector("status.phase=", owner_of("status"), &err);
   for (size_t i = 0; i < COUNT(odd); i++) {
     assert_int_equal(judge(label, odd[i]), NO);

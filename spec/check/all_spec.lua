@@ -9,7 +9,8 @@ local function run(body, fields)
   local folder = files.folder()
   files.write(folder .. "/one.lua", ([[
 return {
-  name = "one", phase = "deployment", summary = "It is so", needs = {"list nodes", "list networks.networking.gke.io"}, %s
+  name = "one", phase = "deployment", summary = "It is so",
+  needs = {"list nodes", "list networks.networking.gke.io"}, %s
   run = function(ctx)
 %s
   end,
@@ -46,7 +47,11 @@ describe("ctx:all", function()
     local got = run [[
     local r = ctx:all {
       nodes = function() return #ctx.k8s:list("nodes") end,
-      networks = function() local n = 0 for _ in ctx.k8s:each("networks.networking.gke.io") do n = n + 1 end return n end,
+      networks = function()
+        local n = 0
+        for _ in ctx.k8s:each("networks.networking.gke.io") do n = n + 1 end
+        return n
+      end,
     }
     ctx:expect("nodes", r.nodes, "==", 3)
     ctx:expect("networks", r.networks, "==", 9)]]
@@ -56,7 +61,9 @@ describe("ctx:all", function()
   it("nests", function()
     local got = run [[
     local r = ctx:all {
-      a = function() return ctx:all { b = function() ctx:sleep("1ms") return ctx:all { c = function() return 7 end } end } end,
+      a = function()
+        return ctx:all { b = function() ctx:sleep("1ms") return ctx:all { c = function() return 7 end } end }
+      end,
     }
     ctx:expect("deep", r.a.b.c, "==", 7)]]
     assert.equal("pass", got.outcome, got.message)

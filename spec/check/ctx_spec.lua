@@ -30,9 +30,11 @@ describe("ctx:expect", function()
     { "{a = {1, 2}}, '==', {a = {1, 2}}", true }, { "{a = {1, 2}}, '==', {a = {2, 1}}", false },
     { "{a = 1}, '==', {}", false }, { "{}, '==', {a = 1}", false },
     { "1, '~=', 2", true }, { "1, '~=', 1", false },
-    { "1, '<', 2", true }, { "2, '<', 2", false }, { "2, '<=', 2", true }, { "3, '>', 2", true }, { "2, '>=', 3", false },
+    { "1, '<', 2", true }, { "2, '<', 2", false }, { "2, '<=', 2", true },
+    { "3, '>', 2", true }, { "2, '>=', 3", false },
     { "nil, '>=', 1", false }, { "'9', '>=', 8", false }, { "0/0, '>=', 0", false }, { "0/0, '<=', 0", false },
-    { "'eth3', 'matches', '^eth%d$'", true }, { "'eth33', 'matches', '^eth%d$'", false }, { "nil, 'matches', '.'", false },
+    { "'eth3', 'matches', '^eth%d$'", true }, { "'eth33', 'matches', '^eth%d$'", false },
+    { "nil, 'matches', '.'", false },
     { "'a.b', 'contains', '.'", true }, { "'ab', 'contains', '.'", false }, { "{1, 'x'}, 'contains', 'x'", true },
     { "{1}, 'contains', 'x'", false }, { "nil, 'contains', 'x'", false },
     { "{1, 2}, 'same_list', {1, 2}", true }, { "{2, 1}, 'same_list', {1, 2}", false },
@@ -54,7 +56,8 @@ describe("ctx:expect", function()
   end
 
   it("says both sides and the options' reason, code and fix", function()
-    local got = run([[ctx:expect("GPUs of node a", 7, "==", 8, {reason = "too-few", code = "NOT_FOUND", fix = "add one"})]])
+    local got = run([[
+    ctx:expect("GPUs of node a", 7, "==", 8, {reason = "too-few", code = "NOT_FOUND", fix = "add one"})]])
     assert.equal("NOT_FOUND", got.code)
     assert.equal("too-few", got.reason)
     assert.equal("GPUs of node a: got 7, required == 8", got.message)
@@ -266,7 +269,8 @@ describe("ctx", function()
   end)
 
   it("gives the arguments after --", function()
-    local got = run([[ctx:expect("args", {ctx.args[1], ctx.args[2]}, "same_list", {"a", "-x"})]], nil, { "--", "a", "-x" })
+    local got = run([[
+    ctx:expect("args", {ctx.args[1], ctx.args[2]}, "same_list", {"a", "-x"})]], nil, { "--", "a", "-x" })
     assert.equal("pass", got.outcome, got.message)
   end)
 
