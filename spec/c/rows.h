@@ -43,14 +43,22 @@ static inline void add_row(struct rows *r, const char *prefix, const char *name,
   r->count++;
 }
 
-static inline int run_rows(struct rows *r, const char *group)
+static inline int run_rows_with(struct rows *r, const char *group,
+                                CMFixtureFunction setup,
+                                CMFixtureFunction teardown)
 {
-  int failed = _cmocka_run_group_tests(group, r->tests, r->count, NULL, NULL);
+  int failed =
+      _cmocka_run_group_tests(group, r->tests, r->count, setup, teardown);
 
   for (size_t i = 0; i < r->count; i++)
     free((void *)(uintptr_t)r->tests[i].name);
   free(r->tests);
   return failed;
+}
+
+static inline int run_rows(struct rows *r, const char *group)
+{
+  return run_rows_with(r, group, NULL, NULL);
 }
 
 #endif
