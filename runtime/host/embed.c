@@ -11,13 +11,6 @@
 
 static const char *source_dir;
 
-/* Compiled chunks, by the index of aicr_embedded[]. They live as long as the
- * process: every state loads from them. */
-static struct compiled {
-  char *data;
-  size_t size, cap;
-} * compiled;
-
 void aicr_embed_source(const char *dir)
 {
   source_dir = dir;
@@ -80,57 +73,6 @@ bool aicr_embed_exists(const char *name)
   return ok;
 }
 
-static int keep(lua_State *L, const void *data, size_t size, void *ud)
-{
-  struct compiled *c = ud;
-
-  (void)L;
-  if (size > c->cap - c->size) {
-    size_t cap = c->cap * 2 > c->size + size ? c->cap * 2 : c->size + size;
-    char *grown = realloc(c->data, cap);
-
-    if (!grown)
-      return 1;
-    c->data = grown;
-    c->cap = cap;
-  }
-  memcpy(c->data + c->size, data, size);
-  c->size += size;
-  return 0;
-}
-
-/* Only the engine's state loads these, once. */
-static bool loaded_once(const char *name)
-{
-  return !strncmp(name, "lua/aicr/engine/", 16) ||
-         !strncmp(name, "lua/aicr/report/", 16);
-}
-
-static struct compiled *slot_of(const struct aicr_embedded *e)
-{
-  if (loaded_once(e->name))
-    return NULL;
-  if (!compiled)
-    compiled = calloc(embedded_count() + 1, sizeof(*compiled));
-  return compiled ? &compiled[e - aicr_embedded] : NULL;
-}
-
-static int load_embedded(lua_State *L, const struct aicr_embedded *e,
-                         const char *chunk)
-{
-  struct compiled *c = slot_of(e);
-  int status;
-
-  if (c && c->data)
-    return luaL_loadbufferx(L, c->data, c->size, chunk, "b");
-  status = luaL_loadbufferx(L, e->data, e->size, chunk, "t");
-  if (status == LUA_OK && c && lua_dump(L, keep, c, 0) != 0) {
-    free(c->data);
-    *c = (struct compiled){0};
-  }
-  return status;
-}
-
 static int load_from_disk(lua_State *L, const char *name, const char *chunk)
 {
   struct aicr_buf text;
@@ -159,7 +101,7 @@ int aicr_embed_load(lua_State *L, const char *name)
   else {
     e = find(name);
     if (e)
-      status = load_embedded(L, e, chunk);
+      status = luaL_loadbufferx(L, e->code, e->code_size, chunk, "b");
     else {
       lua_pushfstring(L, "no embedded source %s", name);
       status = LUA_ERRFILE;

@@ -12,8 +12,10 @@
 
 struct aicr_embedded {
   const char *name; /* path in the source tree, "lua/aicr/gke.lua" */
-  const char *data;
+  const char *data; /* its text */
   size_t size;
+  const char *code; /* its bytecode, which the build made */
+  size_t code_size;
 };
 extern const struct aicr_embedded aicr_embedded[]; /* sorted, null at the end */
 
@@ -27,8 +29,7 @@ bool aicr_embed_text(const char *name, struct aicr_buf *out);
 bool aicr_embed_exists(const char *name);
 
 /* Pushes the compiled chunk of that name (chunk name "@" name), or an error
- * message: LUA_OK or a Lua status. Each source is compiled once a process and
- * loaded as bytecode afterwards.                               [-0, +1, m] */
+ * message: LUA_OK or a Lua status.                             [-0, +1, m] */
 int aicr_embed_load(lua_State *L, const char *name);
 
 #endif
