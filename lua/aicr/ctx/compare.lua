@@ -64,8 +64,18 @@ function M.show(v)
   return text and M.clip(text, SHOWN_MAX) or "a large table"
 end
 
+-- "8" and 8 are never equal, and every Kubernetes quantity is text: the check is wrong then, not the cluster.
+local function same_kind(actual, wanted, op)
+  local a, w = type(actual), type(wanted)
+  if (a == "string" and w == "number") or (a == "number" and w == "string") then
+    error(("expect: %s %s %s compares text with a number: use tonumber(…), or value(…) of aicr.quantity"):format(
+      M.show(actual), op, M.show(wanted)), 0)
+  end
+end
+
 local function ordered(op)
   return function(actual, wanted)
+    same_kind(actual, wanted, op)
     if type(wanted) ~= "number" then
       error(("expect: the operator %s needs a number on the right, got %s"):format(op, type(wanted)), 0)
     end
@@ -135,10 +145,14 @@ end
 --- Each operator: function(actual, wanted, opts) -> boolean, details or nil. Raises a string on misuse.
 M.operators = {
   ["=="] = function(actual, wanted)
+    same_kind(actual, wanted, "==")
     return equal(actual, wanted, 0)
   end,
+  -- A value that is not there was not observed to differ.
   ["~="] = function(actual, wanted)
-    return not equal(actual, wanted, 0)
+    same_kind(actual, wanted, "~=")
+    local absent = actual == nil or actual == null
+    return not absent and not equal(actual, wanted, 0)
   end,
   ["<"] = ordered "<",
   ["<="] = ordered "<=",

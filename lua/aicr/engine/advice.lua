@@ -10,8 +10,8 @@ local AGAIN <const> = "run the check again; if it repeats, look at the API serve
 
 local FIX <const> = {
   ["no-cluster"] = "name a cluster or a recording of one: --recording DIR",
-  ["not-recorded"] = "record the cluster again with this check in the run, or add the answer to "
-    .. "the recording",
+  ["not-recorded"] = "add the whole answer to the recording: kubectl get RESOURCE -A -o json > "
+    .. "RECORDING/RESOURCE.json (when there is none of it: kubectl get --raw PATH)",
   ["undeclared-permission"] = "add the line that the message names to the check's needs",
   ["not-available"] = "remove the check from the recipe, or use a release that has it",
   forbidden = VIEW,

@@ -122,7 +122,7 @@ local function open_cluster(job)
     local why = cluster.error and cluster.error.message or "cannot be used"
     say(job.host, {
       what = "--recording " .. (why:find(recording, 1, true) and why or recording .. ": " .. why),
-      fix = "name a folder that --record wrote, or one of files from kubectl get -o json",
+      fix = "name a folder of files that kubectl get -o json wrote whole, or one of them",
     })
     say(job.host, "no check was run")
     return nil

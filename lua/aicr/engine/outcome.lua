@@ -140,6 +140,18 @@ local function recorded_skip(record)
   end
 end
 
+-- What the host itself recorded: it stands, whatever the check caught.
+local function recorded_error(record)
+  for _, ending in ipairs(list(record.endings)) do
+    if ending.kind == "error" then
+      local out = failed(ending)
+      out.outcome = "error"
+      place(out, ending.at)
+      return out
+    end
+  end
+end
+
 local function internal(reason, message)
   return { outcome = "error", code = "INTERNAL", reason = reason, message = message }
 end
@@ -248,8 +260,8 @@ local function decide(event, item, record)
     return fail
   end
   local out = after
-  if skip and not UNEXPECTED[how] then
-    out = skip
+  if not UNEXPECTED[how] then
+    out = recorded_error(record) or skip or after
   end
   out = out or internal("script", ("the check ended in no known way (%s)"):format(how))
   out.notes = {}
