@@ -35,13 +35,49 @@ static int error_tostring(lua_State *L)
   return 1;
 }
 
+/* Pushes the metatable `name`. A new one (true) is to be filled and kept: half
+ * a metatable in the registry, left by a lack of memory, would stay half. */
+static bool push_metatable(lua_State *L, const char *name)
+{
+  if (luaL_getmetatable(L, name) == LUA_TTABLE)
+    return false;
+  lua_pop(L, 1);
+  lua_createtable(L, 0, 5);
+  lua_pushstring(L, name);
+  lua_setfield(L, -2, "__name");
+  lua_pushstring(L, name);
+  lua_setfield(L, -2, "__metatable");
+  return true;
+}
+
+static void keep_metatable(lua_State *L, const char *name)
+{
+  lua_pushvalue(L, -1);
+  lua_setfield(L, LUA_REGISTRYINDEX, name);
+}
+
+void aicr_set_release(lua_State *L, const char *name, lua_CFunction release)
+{
+  if (push_metatable(L, name)) {
+    lua_pushcfunction(L, release);
+    lua_setfield(L, -2, "__gc");
+    lua_pushcfunction(L, release);
+    lua_setfield(L, -2, "__close");
+    lua_createtable(L, 0, 1);
+    lua_pushcfunction(L, release);
+    lua_setfield(L, -2, "close");
+    lua_setfield(L, -2, "__index");
+    keep_metatable(L, name);
+  }
+  lua_setmetatable(L, -2);
+}
+
 void aicr_set_error_metatable(lua_State *L)
 {
-  if (luaL_newmetatable(L, AICR_ERROR_MT)) {
+  if (push_metatable(L, AICR_ERROR_MT)) {
     lua_pushcfunction(L, error_tostring);
     lua_setfield(L, -2, "__tostring");
-    lua_pushliteral(L, AICR_ERROR_MT);
-    lua_setfield(L, -2, "__metatable");
+    keep_metatable(L, AICR_ERROR_MT);
   }
   lua_setmetatable(L, -2);
 }
@@ -102,9 +138,9 @@ bool aicr_is_error(lua_State *L, int idx)
   return same;
 }
 
-static int buf_gc(lua_State *L)
+static int buf_close(lua_State *L)
 {
-  aicr_buf_free(lua_touserdata(L, 1));
+  aicr_buf_free(luaL_checkudata(L, 1, BUF_MT));
   return 0;
 }
 
@@ -113,23 +149,15 @@ struct aicr_buf *aicr_new_buf(lua_State *L, size_t max)
   struct aicr_buf *b = lua_newuserdatauv(L, sizeof(*b), 0);
 
   aicr_buf_init(b, max);
-  if (luaL_newmetatable(L, BUF_MT)) {
-    lua_pushcfunction(L, buf_gc);
-    lua_setfield(L, -2, "__gc");
-    lua_pushliteral(L, BUF_MT);
-    lua_setfield(L, -2, "__metatable");
-  }
-  lua_setmetatable(L, -2);
+  aicr_set_release(L, BUF_MT, buf_close);
   return b;
 }
 
 void aicr_mark_array(lua_State *L, int idx)
 {
   idx = lua_absindex(L, idx);
-  if (luaL_newmetatable(L, AICR_ARRAY_MT)) {
-    lua_pushliteral(L, AICR_ARRAY_MT);
-    lua_setfield(L, -2, "__metatable");
-  }
+  if (push_metatable(L, AICR_ARRAY_MT))
+    keep_metatable(L, AICR_ARRAY_MT);
   lua_setmetatable(L, idx);
 }
 

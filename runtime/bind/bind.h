@@ -31,6 +31,11 @@ bool aicr_is_error(lua_State *L, int idx);
 /* Makes the table on the top an error object.                  [-0, +0, m] */
 void aicr_set_error_metatable(lua_State *L);
 
+/* Sets on the userdata on the top the metatable `name`, made at its first use:
+ * close, __gc and __close are all `release`, which may be called any number of
+ * times.                                                       [-0, +0, m] */
+void aicr_set_release(lua_State *L, const char *name, lua_CFunction release);
+
 /* A buffer owned by a userdata on the stack, so that an error frees it.
  * Bounded by max.                                              [-0, +1, m] */
 struct aicr_buf *aicr_new_buf(lua_State *L, size_t max);

@@ -116,6 +116,8 @@ static int embedded(lua_State *L)
 
   if (aicr_embed_text(name, b))
     lua_pushlstring(L, b->data ? b->data : "", b->len);
+  else if (b->no_memory)
+    return luaL_error(L, "not enough memory");
   else
     luaL_pushfail(L);
   return 1;
@@ -265,6 +267,9 @@ static int load(lua_State *L)
   roots = field_list(L, "roots", dirs, AICR_ROOTS_MAX);
   json = aicr_new_buf(L, 16u << 20);
   ok = aicr_describe(path, source, len, dirs, roots, json);
+  if (json->failed)
+    return luaL_error(L, json->no_memory ? "not enough memory"
+                                         : "the file's table is too large");
   aicr_push_json(L, json->data, json->len, AICR_JSON_DROP_NULLS);
   lua_pushboolean(L, ok);
   lua_setfield(L, -2, "ok");
@@ -284,7 +289,8 @@ static struct aicr_buf *encode_context(lua_State *L)
   aicr_encode_json(L, -1, json);
   lua_pop(L, 1);
   if (json->failed)
-    luaL_error(L, "the context of a check is over 16 MiB");
+    luaL_error(L, json->no_memory ? "not enough memory"
+                                  : "the context of a check is over 16 MiB");
   return json;
 }
 
@@ -334,6 +340,8 @@ static int next_event(lua_State *L)
   lua_Integer timeout = luaL_optinteger(L, 1, -1);
 
   aicr_host_next(h, timeout > 3600000 ? 3600000 : (int)timeout);
+  if (h->event.len == 0)
+    return luaL_error(L, "not enough memory");
   aicr_push_json(L, h->event.data, h->event.len, 0);
   return 1;
 }

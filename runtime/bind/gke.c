@@ -17,44 +17,38 @@
 #define NIC_INFO_MT  "aicr.gke.nic_info"
 #define NORTH_MAP_MT "aicr.gke.north_map"
 
-static int mapping_gc(lua_State *L)
+static int mapping_close(lua_State *L)
 {
   gke_mapping_free(lua_touserdata(L, 1));
   return 0;
 }
 
-static int nic_info_gc(lua_State *L)
+static int nic_info_close(lua_State *L)
 {
   gke_nic_info_free(lua_touserdata(L, 1));
   return 0;
 }
 
-static int north_map_gc(lua_State *L)
+static int north_map_close(lua_State *L)
 {
   gke_north_map_free(lua_touserdata(L, 1));
   return 0;
 }
 
-/* Pushes `size` zeroed bytes that `gc` releases.                [-0, +1, m] */
+/* Pushes `size` zeroed bytes that `release` frees.              [-0, +1, m] */
 static void *new_owner(lua_State *L, size_t size, const char *name,
-                       lua_CFunction gc)
+                       lua_CFunction release)
 {
   void *owner = lua_newuserdatauv(L, size, 0);
 
   memset(owner, 0, size);
-  if (luaL_newmetatable(L, name)) {
-    lua_pushcfunction(L, gc);
-    lua_setfield(L, -2, "__gc");
-    lua_pushstring(L, name);
-    lua_setfield(L, -2, "__metatable");
-  }
-  lua_setmetatable(L, -2);
+  aicr_set_release(L, name, release);
   return owner;
 }
 
 static struct gke_mapping *new_mapping(lua_State *L)
 {
-  return new_owner(L, sizeof(struct gke_mapping), MAPPING_MT, mapping_gc);
+  return new_owner(L, sizeof(struct gke_mapping), MAPPING_MT, mapping_close);
 }
 
 static void set_text(lua_State *L, const char *field, const char *data,
@@ -269,7 +263,7 @@ static int parse_nic_info(lua_State *L)
   size_t len;
   const char *text = luaL_checklstring(L, 1, &len);
   struct gke_nic_info *info =
-      new_owner(L, sizeof(*info), NIC_INFO_MT, nic_info_gc);
+      new_owner(L, sizeof(*info), NIC_INFO_MT, nic_info_close);
   struct aicr_error err;
 
   if (!gke_parse_nic_info(text, len, info, &err))
@@ -290,7 +284,7 @@ static int parse_north_interfaces(lua_State *L)
   size_t len;
   const char *text = luaL_checklstring(L, 1, &len);
   struct gke_north_map *map =
-      new_owner(L, sizeof(*map), NORTH_MAP_MT, north_map_gc);
+      new_owner(L, sizeof(*map), NORTH_MAP_MT, north_map_close);
   struct aicr_error err;
 
   if (!gke_parse_north_interfaces(text, len, map, &err))
@@ -348,7 +342,7 @@ static struct gke_north_map *check_north_map(lua_State *L, int arg)
   struct aicr_error err;
 
   luaL_checktype(L, arg, LUA_TTABLE);
-  map = new_owner(L, sizeof(*map), NORTH_MAP_MT, north_map_gc);
+  map = new_owner(L, sizeof(*map), NORTH_MAP_MT, north_map_close);
   for (lua_pushnil(L); lua_next(L, arg); lua_pop(L, 1)) {
     size_t ip_len, network_len;
     const char *ip, *network;

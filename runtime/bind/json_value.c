@@ -16,9 +16,9 @@
 /* What a check records is put into a document that goes deeper still. */
 #define LENIENT_DEPTH 64
 
-static int reader_gc(lua_State *L)
+static int reader_close(lua_State *L)
 {
-  aicr_json_free(lua_touserdata(L, 1));
+  aicr_json_free(luaL_checkudata(L, 1, READER_MT));
   return 0;
 }
 
@@ -27,11 +27,7 @@ static struct aicr_json_reader *new_reader(lua_State *L)
   struct aicr_json_reader *r = lua_newuserdatauv(L, sizeof(*r), 0);
 
   aicr_json_init(r, AICR_JSON_STRICT, AICR_JSON_DEPTH);
-  if (luaL_newmetatable(L, READER_MT)) {
-    lua_pushcfunction(L, reader_gc);
-    lua_setfield(L, -2, "__gc");
-  }
-  lua_setmetatable(L, -2);
+  aicr_set_release(L, READER_MT, reader_close);
   return r;
 }
 

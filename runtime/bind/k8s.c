@@ -4,6 +4,7 @@
 #include <lauxlib.h>
 #include <string.h>
 
+#include "core/json_writer.h"
 #include "host/host.h"
 
 /* aicr.native.k8s: the methods of ctx.k8s. Each starts a call, yields, and
@@ -15,7 +16,6 @@ struct call_box {
   struct kube_call *call; /* NULL once closed */
 };
 
-/* Also __gc and __close. */
 static int box_close(lua_State *L)
 {
   struct call_box *box = luaL_checkudata(L, 1, CALL_MT);
@@ -32,15 +32,7 @@ static struct call_box *new_box(lua_State *L)
   struct call_box *box = lua_newuserdatauv(L, sizeof(*box), 0);
 
   box->call = NULL;
-  if (luaL_newmetatable(L, CALL_MT)) {
-    lua_pushcfunction(L, box_close);
-    lua_setfield(L, -2, "__gc");
-    lua_pushcfunction(L, box_close);
-    lua_setfield(L, -2, "__close");
-    lua_pushliteral(L, CALL_MT);
-    lua_setfield(L, -2, "__metatable");
-  }
-  lua_setmetatable(L, -2);
+  aicr_set_release(L, CALL_MT, box_close);
   return box;
 }
 
@@ -165,8 +157,31 @@ static void push_details(lua_State *L, const struct kube_failure *f)
   lua_setfield(L, -2, "causes");
 }
 
+/* A request outside of `needs` is a slip of the check: it stands as the check's
+ * ending, whatever catches the error. */
+static void note_undeclared(lua_State *L, const struct aicr_error *err)
+{
+  struct aicr_task *t = aicr_task_of(L);
+  struct aicr_buf json;
+
+  if (strcmp(err->reason, "undeclared-permission") != 0)
+    return;
+  aicr_buf_init(&json, AICR_RECORD_ITEM_MAX);
+  aicr_buf_addf(&json,
+                "{\"kind\":\"error\",\"code\":\"%s\",\"reason\":\"%s\","
+                "\"message\":",
+                aicr_code_name(err->code), err->reason);
+  aicr_json_write_string(&json, err->message, strlen(err->message));
+  aicr_buf_addc(&json, '}');
+  if (json.failed ||
+      !aicr_record_add(&t->record, AICR_REC_ENDINGS, json.data, json.len))
+    t->record.lost = true;
+  aicr_buf_free(&json);
+}
+
 static int raise_failure(lua_State *L, const struct kube_call *call)
 {
+  note_undeclared(L, kube_call_error(call));
   push_details(L, kube_call_failure(call));
   return aicr_raise_details(L, kube_call_error(call));
 }

@@ -246,6 +246,8 @@ static int task_check_needs(lua_State *L)
   }
   p = kube_permissions_parse(lines, (size_t)n, &err);
   if (!p) {
+    if (err.code == AICR_INTERNAL)
+      return aicr_out_of_memory(L);
     lua_pushstring(L, err.message);
     return lua_error(L);
   }

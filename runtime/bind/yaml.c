@@ -9,9 +9,9 @@
 #define JSON_MAX      (256u << 20)
 #define DOCUMENTS_MAX 10000
 
-static int parser_gc(lua_State *L)
+static int parser_close(lua_State *L)
 {
-  aicr_yaml_close(lua_touserdata(L, 1));
+  aicr_yaml_close(luaL_checkudata(L, 1, PARSER_MT));
   return 0;
 }
 
@@ -43,11 +43,7 @@ static struct aicr_yaml *open_text(lua_State *L, struct aicr_buf **json)
   lua_settop(L, 2);
   y = lua_newuserdatauv(L, sizeof(*y), 0);
   y->parser = NULL;
-  if (luaL_newmetatable(L, PARSER_MT)) {
-    lua_pushcfunction(L, parser_gc);
-    lua_setfield(L, -2, "__gc");
-  }
-  lua_setmetatable(L, -2);
+  aicr_set_release(L, PARSER_MT, parser_close);
   *json = aicr_new_buf(L, JSON_MAX);
   if (!aicr_yaml_open(y, text, len, schema, &err))
     aicr_raise(L, &err);

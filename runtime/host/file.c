@@ -199,10 +199,13 @@ static bool write_renamed(const char *path, const char *data, size_t len,
 
   umask(mask);
   aicr_buf_init(&temp, 4096);
-  if (aicr_buf_addf(&temp, "%s.XXXXXX", path))
-    fd = mkstemp(temp.data);
+  if (!aicr_buf_addf(&temp, "%s.XXXXXX", path)) {
+    failed(message, temp.no_memory ? "out of memory" : "the path is too long");
+    goto out;
+  }
+  fd = mkstemp(temp.data);
   if (fd < 0) {
-    failed(message, errno ? strerror(errno) : "out of memory");
+    failed(message, strerror(errno));
     goto out;
   }
   ok = write_fd(fd, data, len, message);

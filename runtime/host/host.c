@@ -25,6 +25,12 @@ struct aicr_host *aicr_host_of(lua_State *L)
   return h;
 }
 
+void aicr_host_set(lua_State *L, struct aicr_host *h)
+{
+  lua_pushlightuserdata(L, h);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &HOST_KEY);
+}
+
 struct engine {
   struct aicr_host *host;
   const char *options;
@@ -37,8 +43,7 @@ static int run_engine(lua_State *L)
 {
   struct engine *e = lua_touserdata(L, 1);
 
-  lua_pushlightuserdata(L, e->host);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &HOST_KEY);
+  aicr_host_set(L, e->host);
   aicr_require(L, "aicr.json");
   if (aicr_embed_load(L, "lua/aicr/engine/main.lua") != LUA_OK)
     return lua_error(L);

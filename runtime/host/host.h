@@ -22,6 +22,9 @@ struct aicr_host {
 int aicr_host_main(const char *options_json, size_t len,
                    const char *source_dir);
 
+/* Makes h the host of a state.                                 [-0, +0, m] */
+void aicr_host_set(lua_State *L, struct aicr_host *h);
+
 /* The host of the engine's state. */
 struct aicr_host *aicr_host_of(lua_State *L);
 
