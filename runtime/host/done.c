@@ -113,6 +113,7 @@ bool aicr_describe(const char *path, const char *source, size_t len,
 {
   struct describing d = {path, source, len, out};
   struct aicr_task t = {0}; /* owner of the state: its limits only */
+  const char *problem = NULL;
   int status = LUA_ERRMEM;
 
   t.memory.limit = AICR_STATE_MEMORY;
@@ -130,18 +131,18 @@ bool aicr_describe(const char *path, const char *source, size_t len,
     status = lua_pcall(t.L, 1, 0, 0);
     aicr_limit_watch(NULL);
     aicr_limit_disarm(t.L);
-    if (status == LUA_OK && out->failed) {
-      status = LUA_ERRRUN;
-      write_load_error(out, "what the file says of itself is too long", path);
-    } else if (status != LUA_OK)
-      write_load_error(out,
-                       lua_type(t.L, -1) == LUA_TSTRING
-                           ? lua_tostring(t.L, -1)
-                           : "an error that is no text",
-                       path);
+    if (aicr_memory_ran_out(&t.memory) || out->no_memory)
+      problem = "not enough memory";
+    else if (status != LUA_OK)
+      problem = lua_type(t.L, -1) == LUA_TSTRING ? lua_tostring(t.L, -1)
+                                                 : "an error that is no text";
+    else if (out->failed)
+      problem = "what the file says of itself is too long";
+    if (problem)
+      write_load_error(out, problem, path);
     lua_close(t.L);
     aicr_watchdog_watch(NULL);
   } else
-    write_load_error(out, "out of memory", path);
-  return status == LUA_OK;
+    write_load_error(out, "not enough memory", path);
+  return status == LUA_OK && !problem;
 }

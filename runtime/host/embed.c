@@ -2,10 +2,12 @@
 #include "host/embed.h"
 
 #include <lauxlib.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "host/file.h"
+#include "host/task.h"
 
 #define SOURCE_MAX (4u << 20)
 
@@ -40,14 +42,11 @@ static const struct aicr_embedded *find(const char *name)
 
 static bool read_source(const char *name, struct aicr_buf *out)
 {
-  struct aicr_buf path;
-  bool ok;
+  char path[4096];
+  int n = snprintf(path, sizeof(path), "%s/%s", source_dir, name);
 
-  aicr_buf_init(&path, 4096);
-  ok = aicr_buf_addf(&path, "%s/%s", source_dir, name) &&
-       aicr_file_read(path.data, SOURCE_MAX, out, NULL);
-  aicr_buf_free(&path);
-  return ok;
+  return n > 0 && (size_t)n < sizeof(path) &&
+         aicr_file_read(path, SOURCE_MAX, out, NULL);
 }
 
 bool aicr_embed_text(const char *name, struct aicr_buf *out)
@@ -68,7 +67,8 @@ bool aicr_embed_exists(const char *name)
   if (!source_dir)
     return find(name) != NULL;
   aicr_buf_init(&text, SOURCE_MAX);
-  ok = aicr_embed_text(name, &text);
+  /* What memory lacks for is there: reading it will say so. */
+  ok = aicr_embed_text(name, &text) || text.no_memory;
   aicr_buf_free(&text);
   return ok;
 }
@@ -80,7 +80,11 @@ static int load_from_disk(lua_State *L, const char *name, const char *chunk)
 
   aicr_buf_init(&text, SOURCE_MAX);
   if (!aicr_embed_text(name, &text)) {
+    bool no_memory = text.no_memory;
+
     aicr_buf_free(&text);
+    if (no_memory)
+      aicr_out_of_memory(L);
     lua_pushfstring(L, "no file %s below the source folder", name);
     return LUA_ERRFILE;
   }
