@@ -11,11 +11,25 @@
 #include "host/watchdog.h"
 
 #define HOOK_COUNT 10000
-#define TRACE_MAX  12
+/* Calls within each other. Lua itself stops at some 200,000, but each error
+ * that is caught at such a depth costs a walk over all of them. */
+#define DEPTH_MAX 8000
+#define TRACE_MAX 12
+
+/* Ends a check whose calls nest too deep: Lua's own error could be caught. */
+static void stop_too_deep(struct aicr_task *t, lua_State *L)
+{
+  t->stop = AICR_END_SCRIPT;
+  if (t->cleaning || !t->host)
+    return;
+  t->end = AICR_END_SCRIPT;
+  aicr_end_message(t, L, "stack overflow: over 8000 calls in one another");
+}
 
 static void on_count(lua_State *L, lua_Debug *ar)
 {
   struct aicr_task *t = aicr_task_of(L);
+  lua_Debug deep;
 
   (void)ar;
   aicr_watchdog_beat();
@@ -25,14 +39,19 @@ static void on_count(lua_State *L, lua_Debug *ar)
       t->stop = AICR_END_BUDGET;
     else if (t->deadline_ms && aicr_monotonic_ms() >= t->deadline_ms)
       t->stop = AICR_END_DEADLINE;
+    else if (aicr_memory_ran_out(&t->memory))
+      t->stop = AICR_END_MEMORY;
+    else if (lua_getstack(L, DEPTH_MAX, &deep))
+      stop_too_deep(t, L);
     else {
       lua_sethook(L, on_count, LUA_MASKCOUNT, HOOK_COUNT);
       return;
     }
   }
   aicr_limit_fire(L);
-  luaL_error(L, t->stop == AICR_END_BUDGET ? "instruction budget exceeded"
-                                           : "the check must stop");
+  luaL_error(L, t->stop == AICR_END_BUDGET   ? "instruction budget exceeded"
+                : t->stop == AICR_END_SCRIPT ? "stack overflow"
+                                             : "the check must stop");
 }
 
 void aicr_limit_arm(struct aicr_task *t, lua_State *co)
