@@ -10,8 +10,11 @@
 #include "host/signal.h"
 #include "host/watchdog.h"
 
+#define EXIT_USAGE    2
 #define EXIT_INTERNAL 70
 #define ENGINE_MEMORY (1024u << 20)
+
+#define MAIN "lua/aicr/engine/main.lua"
 
 static const char HOST_KEY = 0;
 
@@ -45,7 +48,7 @@ static int run_engine(lua_State *L)
 
   aicr_host_set(L, e->host);
   aicr_require(L, "aicr.json");
-  if (aicr_embed_load(L, "lua/aicr/engine/main.lua") != LUA_OK)
+  if (aicr_embed_load(L, MAIN) != LUA_OK)
     return lua_error(L);
   lua_call(L, 0, 1);
   lua_getfield(L, -2, "decode");
@@ -76,6 +79,13 @@ int aicr_host_main(const char *options_json, size_t len, const char *source_dir)
   aicr_signal_open();
   aicr_watchdog_open();
   aicr_embed_source(source_dir);
+  if (!aicr_embed_exists(MAIN)) {
+    fprintf(stderr,
+            "aicr-run: --source %s: no %s in it\n"
+            "  fix  name the root of the source tree\n",
+            source_dir, MAIN);
+    return EXIT_USAGE;
+  }
   L = aicr_state_new(&memory, NULL, NULL);
   if (!L) {
     fputs("aicr-run: internal: no memory for the engine\n", stderr);
