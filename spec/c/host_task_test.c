@@ -117,7 +117,7 @@ static const struct check {
     {"error(setmetatable({}, {__tostring = function() return 'odd' end}))",
      "script", "an error object of type table"},
     {"coroutine.yield()", "script", "yielded by itself"},
-    {"ctx:expect('a', 1, '<', 'x')", "script", "needs a number"},
+    {"ctx:expect(1, 1, '<', 2)", "script", "must be a string"},
     {"return 1", "returned", "\"result_type\":\"number\""},
 };
 
