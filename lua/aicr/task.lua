@@ -12,6 +12,8 @@ local encode, decode, is_error, clip = json.encode, json.decode, errors.is, comp
 
 local M = {}
 
+-- Codes that may be a verdict (design 4): an error object is a table that a check can write to.
+local VERDICTS <const> = { NOT_FOUND = true, CONFLICT = true, INVALID_REQUEST = true }
 -- Bytes: of the result phrase, of a message, of the details of an error, of the metadata of a file.
 local RESULT_MAX <const> = 4096
 local MESSAGE_MAX <const> = 16 * 1024
@@ -97,7 +99,8 @@ end
 -- An error object as data: what does not fit JSON is left out rather than lost with everything else.
 local function error_data(err, depth)
   local t = {
-    code = word(err.code), reason = word(err.reason), message = word(err.message), verdict = err.verdict == true,
+    code = word(err.code), reason = word(err.reason), message = word(err.message),
+    verdict = err.verdict == true and VERDICTS[err.code] or false,
     details = fitting(err.details),
   }
   if is_error(err.cause) and depth < 4 then
