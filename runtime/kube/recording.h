@@ -12,7 +12,12 @@
  * INVALID_REQUEST, reasons "recording-missing", "recording-invalid",
  * "recording-too-large", …; the message names file and line. Warnings (a
  * duplicate object, a guessed plural, …) are appended to *warnings, a line
- * each. */
+ * each.
+ *
+ * Objects in JSON stay in their files, which are read again when something is
+ * asked for; memory holds their names. A file that was changed since is
+ * INTERNAL/"recording-changed" for each request that needs it. Pages are
+ * bounded in bytes too, so that one may hold less than its limit. */
 struct kube_backend *kube_recording_open(const char *path,
                                          struct aicr_buf *warnings,
                                          struct aicr_error *err);

@@ -10,8 +10,10 @@
 #include "kube/json_tree.h"
 #include "kube/selector.h"
 
-#define JSON     "application/json"
-#define BODY_MAX (1u << 30)
+#define JSON            "application/json"
+#define BODY_MAX        (1u << 30)
+#define PAGE_BYTES      (256u << 10)
+#define PAGE_READ_BYTES (8u << 20)
 
 static void no_memory(struct kube_answer *a)
 {
@@ -91,14 +93,20 @@ static void give_not_recorded(struct kube_answer *a,
             r->plural, dot, r->group, r->namespaced ? " -A" : "");
 }
 
-/* An object as a get gives it: items of a typed list lack their type. */
-static void give_object(struct kube_answer *a, const struct kube_resource *r,
-                        const struct kube_rec_object *o)
+/* What was recorded cannot be read any more. */
+static void give_unreadable(struct kube_answer *a, const struct aicr_error *why)
 {
-  struct aicr_buf *b = &a->body;
-  const char *text = o->text + strspn(o->text, " \t\r\n");
+  aicr_buf_free(&a->body);
+  a->http = 0;
+  a->error = *why;
+  a->error.code = AICR_INTERNAL;
+}
+
+/* An object as a get gives it: items of a typed list lack their type. */
+static void write_object(struct aicr_buf *b, const struct kube_resource *r,
+                         const struct kube_rec_object *o, const char *text)
+{
   const char *rest = text + 1 + strspn(text + 1, " \t\r\n");
-  set_head(a, 200, JSON);
   aicr_buf_addc(b, '{');
   if (!o->has_kind && r->kind[0] != '\0') {
     aicr_buf_adds(b, "\"kind\":");
@@ -110,8 +118,25 @@ static void give_object(struct kube_answer *a, const struct kube_resource *r,
                   r->group[0] == '\0' ? "" : "/", r->version);
   }
   /* An object without any member has no name, so there is a next one. */
-  aicr_buf_add(b, rest, o->len - (size_t)(rest - o->text));
-  if (b->failed) {
+  aicr_buf_add(b, rest, o->len - (size_t)(rest - text));
+}
+
+static void give_object(struct kube_answer *a, const struct kube_rec_store *s,
+                        const struct kube_resource *r,
+                        const struct kube_rec_object *o)
+{
+  struct kube_rec_texts texts;
+  struct aicr_error bad;
+  kube_rec_texts_begin(&texts, s);
+  const char *text = kube_rec_text(&texts, o, &bad);
+  set_head(a, 200, JSON);
+  if (text != NULL) {
+    write_object(&a->body, r, o, text);
+  }
+  bool same = kube_rec_texts_end(&texts, text == NULL ? NULL : &bad);
+  if (text == NULL || !same) {
+    give_unreadable(a, &bad);
+  } else if (a->body.failed) {
     no_memory(a);
   }
 }
@@ -178,25 +203,24 @@ static bool make_query(struct query *q, const struct kube_request *rq,
   return ok;
 }
 
-/* 1 selected, 0 not, -1 no memory. */
-static int selects(const struct query *q, const struct kube_rec_object *o,
-                   struct aicr_error *err)
+static bool has_selector(const struct query *q)
 {
-  if (q->ns != NULL && strcmp(o->ns, q->ns) != 0) {
-    return 0;
-  }
-  if (q->label == NULL && q->field == NULL) {
-    return 1;
-  }
-  cJSON *tree = cJSON_ParseWithLength(o->text, o->len);
+  return q->label != NULL || q->field != NULL;
+}
+
+/* Does what an object's text says fit? */
+static bool selects(const struct query *q, const char *text, size_t len,
+                    bool *yes, struct aicr_error *err)
+{
+  cJSON *tree = cJSON_ParseWithLength(text, len);
   if (tree == NULL) {
-    aicr_fail(err, AICR_INTERNAL, "memory", "no memory to select objects");
-    return -1;
+    return aicr_fail(err, AICR_INTERNAL, "memory",
+                     "no memory to select objects");
   }
-  bool yes = (q->label == NULL || kube_selector_matches(q->label, tree)) &&
-             (q->field == NULL || kube_selector_matches(q->field, tree));
+  *yes = (q->label == NULL || kube_selector_matches(q->label, tree)) &&
+         (q->field == NULL || kube_selector_matches(q->field, tree));
   cJSON_Delete(tree);
-  return yes ? 1 : 0;
+  return true;
 }
 
 static void write_tail(struct aicr_buf *b, const struct kube_resource *r,
@@ -214,35 +238,74 @@ static void write_tail(struct aicr_buf *b, const struct kube_resource *r,
   aicr_buf_addc(b, '}');
 }
 
-/* One page. A token is only given when another item follows. */
-static void give_page(struct kube_answer *a, const struct kube_resource *r,
+/* A page that is being filled. */
+struct page {
+  struct kube_rec_texts texts;
+  const struct query *q;
+  struct aicr_buf *body;
+  unsigned limit; /* 0: none */
+  size_t given, read;
+};
+
+/* Adds an object when it is selected and there is room for it; *full when
+ * there is none. */
+static bool add_to_page(struct page *p, const struct kube_rec_object *o,
+                        bool *full, struct aicr_error *err)
+{
+  const struct query *q = p->q;
+  const char *text = NULL;
+  bool yes = q->ns == NULL || strcmp(kube_rec_ns(o), q->ns) == 0;
+  if (yes && has_selector(q)) {
+    text = kube_rec_text(&p->texts, o, err);
+    p->read += o->len;
+    if (text == NULL || !selects(q, text, o->len, &yes, err)) {
+      return false;
+    }
+  }
+  *full = yes && p->given > 0 &&
+          (p->given == p->limit || p->body->len + o->len > PAGE_BYTES);
+  if (!yes || *full) {
+    return true;
+  }
+  text = text != NULL ? text : kube_rec_text(&p->texts, o, err);
+  if (text == NULL) {
+    return false;
+  }
+  if (p->given++ > 0) {
+    aicr_buf_addc(p->body, ',');
+  }
+  aicr_buf_add(p->body, text, o->len);
+  return true;
+}
+
+/* One page. It ends at the limit, when the next object would make it too
+ * large, or when much was read of which little was selected. */
+static void give_page(struct kube_answer *a, const struct kube_rec_store *s,
+                      const struct kube_resource *r,
                       const struct kube_rec_set *set, const struct query *q,
                       unsigned limit)
 {
-  struct aicr_buf *b = &a->body;
-  size_t given = 0, next = 0;
+  struct page p = {.q = q, .body = &a->body, .limit = limit};
+  struct aicr_error bad;
+  size_t i = q->at;
+  bool ok = true, full = false;
+  kube_rec_texts_begin(&p.texts, s);
   set_head(a, 200, JSON);
-  aicr_buf_adds(b, "{\"items\":[");
-  for (size_t i = q->at; i < set->count; i++) {
-    const struct kube_rec_object *o = &set->items[i];
-    int yes = selects(q, o, &a->error);
-    if (yes < 0) {
-      no_memory(a);
-      return;
-    }
-    if (yes > 0 && limit != 0 && given == limit) {
-      next = i;
+  aicr_buf_adds(&a->body, "{\"items\":[");
+  while (ok && i < set->count && p.read < PAGE_READ_BYTES) {
+    ok = add_to_page(&p, &set->items[i], &full, &bad);
+    if (full) {
       break;
     }
-    if (yes > 0) {
-      if (given++ > 0) {
-        aicr_buf_addc(b, ',');
-      }
-      aicr_buf_add(b, o->text, o->len);
-    }
+    i++;
   }
-  write_tail(b, r, q, next);
-  if (b->failed) {
+  ok = kube_rec_texts_end(&p.texts, ok ? &bad : NULL) && ok;
+  if (!ok) {
+    give_unreadable(a, &bad);
+    return;
+  }
+  write_tail(&a->body, r, q, i < set->count ? i : 0);
+  if (a->body.failed) {
     no_memory(a);
   }
 }
@@ -320,7 +383,7 @@ static void answer_folder(struct kube_rec_store *s,
     const struct kube_rec_object *o =
         kube_rec_set_find(&t->set, rq->ns == NULL ? "" : rq->ns, rq->name);
     if (o != NULL) {
-      give_object(a, &t->r, o);
+      give_object(a, s, &t->r, o);
     } else if (complete) {
       give_absent(a, rq);
     } else {
@@ -339,7 +402,7 @@ static void answer_folder(struct kube_rec_store *s,
   }
   struct query q;
   if (make_query(&q, rq, a)) {
-    give_page(a, &t->r, &t->set, &q, rq->limit);
+    give_page(a, s, &t->r, &t->set, &q, rq->limit);
     free_query(&q);
   }
 }
@@ -413,7 +476,7 @@ static void give_entry(struct kube_rec_store *s, const struct kube_rec_entry *e,
   }
   if (make_query(&q, &plain, a)) {
     q.serial = serial;
-    give_page(a, &s->types[e->type].r, &e->set, &q, rq->limit);
+    give_page(a, s, &s->types[e->type].r, &e->set, &q, rq->limit);
     free_query(&q);
   }
 }
@@ -449,7 +512,7 @@ static bool derive(struct kube_rec_store *s, struct kube_rec_entry *key,
     const struct kube_rec_object *o =
         kube_rec_set_find(&e->set, rq->ns == NULL ? "" : rq->ns, rq->name);
     if (o != NULL) {
-      give_object(a, &s->types[e->type].r, o);
+      give_object(a, s, &s->types[e->type].r, o);
     } else {
       give_absent(a, rq);
     }

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "core/json_list.h"
 #include "core/text.h"
-#include "core/yaml.h"
 #include "kube/recording_load.h"
 
 static bool ends_in(const char *text, const char *end)
@@ -12,10 +10,19 @@ static bool ends_in(const char *text, const char *end)
   return n > m && strcmp(text + n - m, end) == 0;
 }
 
+bool kube_rec_is_json(const char *path)
+{
+  return ends_in(path, ".json");
+}
+
+bool kube_rec_is_yaml(const char *path)
+{
+  return ends_in(path, ".yaml") || ends_in(path, ".yml");
+}
+
 bool kube_rec_is_document(const char *path)
 {
-  return ends_in(path, ".json") || ends_in(path, ".yaml") ||
-         ends_in(path, ".yml");
+  return kube_rec_is_json(path) || kube_rec_is_yaml(path);
 }
 
 /* Items of a list whose resource is known must be of it. */
@@ -73,20 +80,14 @@ static bool type_of(struct kube_rec_loader *l, const char *file,
   return true;
 }
 
-static bool add_item(struct kube_rec_loader *l, const char *file,
-                     struct kube_rec_list *list, size_t number,
-                     const char *text, size_t len, struct aicr_error *err)
+bool kube_rec_add_item(struct kube_rec_loader *l, const char *file,
+                       struct kube_rec_list *list,
+                       const struct kube_rec_scan *scan,
+                       const struct kube_rec_span *at, struct aicr_error *err)
 {
-  struct kube_rec_facts facts;
-  struct aicr_error bad;
+  struct kube_rec_facts facts = scan->item;
   size_t type = list->type;
-  if (!kube_rec_read_facts(text, len, &facts, &bad)) {
-    if (bad.code == AICR_INTERNAL) {
-      return kube_rec_fail(err, file, &bad);
-    }
-    return kube_rec_invalid(err, file, "item %zu: %s", number, bad.message);
-  }
-  if (!check_item(list, file, number, &facts, err)) {
+  if (!check_item(list, file, scan->items, &facts, err)) {
     return false;
   }
   if (list->want == NULL) {
@@ -99,24 +100,29 @@ static bool add_item(struct kube_rec_loader *l, const char *file,
   if (list->ns != NULL && facts.ns[0] == '\0') {
     memcpy(facts.ns, list->ns, strlen(list->ns) + 1);
   }
-  return kube_rec_set_add(l->store, list->set, text, len, &facts, type, err);
+  return kube_rec_set_add(l->store, list->set, at, &facts, type, err);
 }
 
-static bool list_is_whole(const char *file, struct kube_rec_list *list,
-                          const struct aicr_json_list *cutter,
-                          struct aicr_error *err)
+bool kube_rec_end_list(const char *file, struct kube_rec_list *list,
+                       const struct kube_rec_scan *scan, struct aicr_error *err)
 {
-  if (!cutter->has_items) {
+  if (!scan->is_object) {
+    return kube_rec_invalid(err, file, "a list is an object with \"items\"");
+  }
+  if (scan->bad_list) {
+    return kube_rec_fail(err, file, &scan->list_error);
+  }
+  if (!scan->facts.has_items) {
     return kube_rec_invalid(err, file, "a list has \"items\"");
   }
-  if (cutter->next_page != NULL) {
+  if (scan->next_page) {
     return kube_rec_invalid(
         err, file,
         "the list is one page of several (metadata.continue is "
         "set): record it without a limit");
   }
-  memcpy(list->kind, cutter->kind, sizeof list->kind);
-  memcpy(list->api_version, cutter->api_version, sizeof list->api_version);
+  memcpy(list->kind, scan->facts.kind, sizeof list->kind);
+  memcpy(list->api_version, scan->facts.api_version, sizeof list->api_version);
   list->typed = ends_in(list->kind, "List");
   if (list->typed) {
     list->kind[strlen(list->kind) - strlen("List")] = '\0';
@@ -124,140 +130,41 @@ static bool list_is_whole(const char *file, struct kube_rec_list *list,
   return true;
 }
 
-bool kube_rec_load_list(struct kube_rec_loader *l, const char *file,
-                        const char *text, size_t len,
-                        struct kube_rec_list *list, struct aicr_error *err)
+/* Gives each item to its type. */
+static bool spread(struct kube_rec_store *s, struct kube_rec_set *set,
+                   struct aicr_error *err)
 {
-  struct aicr_json_list cutter;
-  bool ok = true;
-  size_t number = 0;
-  aicr_json_list_init(&cutter);
-  aicr_json_feed(&cutter.reader, text, len);
-  aicr_json_finish(&cutter.reader);
-  enum aicr_json_list_result got = aicr_json_list_next(&cutter);
-  while (ok && got == AICR_LIST_ITEM) {
-    ok = add_item(l, file, list, ++number, cutter.item, cutter.item_len, err);
-    got = ok ? aicr_json_list_next(&cutter) : got;
-  }
-  if (ok) {
-    ok = got == AICR_LIST_END ? list_is_whole(file, list, &cutter, err)
-                              : kube_rec_fail(err, file, &cutter.reader.error);
-  }
-  aicr_json_list_free(&cutter);
-  return ok;
-}
-
-/* Where the JSON value that begins at text[0] ends: the length, all of it when
- * the end is missing (the reader says what is wrong then). */
-static size_t value_end(const char *text, size_t len)
-{
-  size_t depth = 0;
-  bool in_string = false;
-  for (size_t i = 0; i < len; i++) {
-    char c = text[i];
-    if (in_string) {
-      if (c == '\\') {
-        i++;
-      } else if (c == '"') {
-        in_string = false;
-      }
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '{' || c == '[') {
-      depth++;
-    } else if ((c == '}' || c == ']') && depth > 0 && --depth == 0) {
-      return i + 1;
-    }
-  }
-  return len;
-}
-
-static bool is_space(char c)
-{
-  return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
-static bool each_json(const char *file, const char *text, size_t len,
-                      const struct kube_rec_document_visitor *v,
-                      struct aicr_error *err)
-{
-  size_t at = 0;
-  for (size_t number = 1;; number++) {
-    while (at < len && is_space(text[at])) {
-      at++;
-    }
-    if (at == len) {
-      return true;
-    }
-    size_t n = value_end(text + at, len - at);
-    struct aicr_error bad;
-    if (!aicr_json_check(text + at, n, AICR_JSON_STRICT, AICR_JSON_DEPTH,
-                         &bad)) {
-      if (bad.code == AICR_INTERNAL || (number == 1 && at == 0)) {
-        return kube_rec_fail(err, file, &bad);
-      }
-      return kube_rec_invalid(err, file,
-                              "document %zu, which begins at byte %zu: %s",
-                              number, at, bad.message);
-    }
-    if (!v->each(v->ctx, file, text + at, n, err)) {
+  while (set->count > 0) {
+    const struct kube_rec_object *from = &set->items[set->count - 1];
+    struct kube_rec_type *t = &s->types[from->type];
+    struct kube_rec_object *to =
+        kube_rec_grow((void **)&t->set.items, &t->set.count, &t->set.cap,
+                      sizeof *to, REC_OBJECTS_MAX, err);
+    if (to == NULL) {
       return false;
     }
-    at += n;
-  }
-}
-
-static bool each_yaml(const char *file, const char *text, size_t len,
-                      const struct kube_rec_document_visitor *v,
-                      struct aicr_error *err)
-{
-  struct aicr_yaml yaml;
-  struct aicr_error bad;
-  struct aicr_buf json;
-  bool end = false;
-  if (!aicr_yaml_open(&yaml, text, len, AICR_YAML_KUBERNETES, &bad)) {
-    return kube_rec_fail(err, file, &bad);
-  }
-  aicr_buf_init(&json, REC_FILE_MAX);
-  bool ok = true;
-  while (ok && !end) {
-    aicr_buf_reset(&json);
-    ok = aicr_yaml_next(&yaml, &json, &end, &bad) ||
-         kube_rec_fail(err, file, &bad);
-    bool empty =
-        json.len == 0 || (json.len == 4 && memcmp(json.data, "null", 4) == 0);
-    if (ok && !end && !empty) {
-      ok = v->each(v->ctx, file, json.data, json.len, err);
+    *to = *from;
+    set->count--;
+    if (!t->complete && !kube_rec_type_complete(t, NULL, err)) {
+      return false;
     }
   }
-  aicr_buf_free(&json);
-  aicr_yaml_close(&yaml);
-  return ok;
+  return true;
 }
 
-bool kube_rec_each_document(const char *file, const struct aicr_buf *text,
-                            const struct kube_rec_document_visitor *v,
-                            struct aicr_error *err)
+/* The same for items of one type, which mostly are the only ones of it. */
+static bool hand_over(struct kube_rec_store *s, struct kube_rec_set *set,
+                      struct aicr_error *err)
 {
-  const char *data = text->data == NULL ? "" : text->data;
-  size_t len = text->len, at = 0;
-  if (len >= 2 &&
-      (memcmp(data, "\xff\xfe", 2) == 0 || memcmp(data, "\xfe\xff", 2) == 0)) {
-    return kube_rec_invalid(err, file, "the text is UTF-16; save it as UTF-8");
+  struct kube_rec_type *t =
+      set->count == 0 ? NULL : &s->types[set->items[0].type];
+  if (t == NULL || t->set.count > 0) {
+    return spread(s, set, err);
   }
-  if (len >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0) {
-    data += 3;
-    len -= 3;
-  }
-  while (at < len && is_space(data[at])) {
-    at++;
-  }
-  bool yaml = ends_in(file, ".yaml") || ends_in(file, ".yml");
-  bool json = ends_in(file, ".json");
-  if (!yaml && (json || at == len || data[at] == '{' || data[at] == '[')) {
-    return each_json(file, data, len, v, err);
-  }
-  return each_yaml(file, data, len, v, err);
+  aicr_free(t->set.items);
+  t->set = *set;
+  *set = (struct kube_rec_set){0};
+  return kube_rec_type_complete(t, NULL, err);
 }
 
 /* Gives the items of a kubectl document to their types. */
@@ -274,28 +181,22 @@ static bool hand_out(struct kube_rec_loader *l, const char *file,
       !kube_rec_type_complete(&s->types[own], NULL, err)) {
     return false;
   }
-  while (list->set->count > 0) {
-    struct kube_rec_object *from = &list->set->items[list->set->count - 1];
-    from->type = from->type == REC_NO_TYPE ? own : from->type;
-    if (from->type == REC_NO_TYPE) {
+  bool one_type = true;
+  for (size_t i = list->set->count; i > 0; i--) {
+    struct kube_rec_object *o = &list->set->items[i - 1];
+    o->type = o->type == REC_NO_TYPE ? (uint16_t)own : o->type;
+    if (o->type == REC_NO_TYPE) {
       return kube_rec_invalid(err, file, "item %zu has no apiVersion and kind",
-                              list->set->count);
+                              i);
     }
-    struct kube_rec_type *t = &s->types[from->type];
-    struct kube_rec_object *to =
-        kube_rec_grow((void **)&t->set.items, &t->set.count, &t->set.cap,
-                      sizeof *to, REC_OBJECTS_MAX, err);
-    if (to == NULL || !kube_rec_type_complete(t, NULL, err)) {
-      return false;
-    }
-    *to = *from;
-    list->set->count--;
+    one_type =
+        one_type && o->type == list->set->items[list->set->count - 1].type;
   }
-  return true;
+  return one_type ? hand_over(s, list->set, err) : spread(s, list->set, err);
 }
 
 static bool add_single(struct kube_rec_loader *l, const char *file,
-                       const char *text, size_t len,
+                       const struct kube_rec_span *at,
                        const struct kube_rec_facts *f, struct aicr_error *err)
 {
   size_t type = 0;
@@ -310,44 +211,115 @@ static bool add_single(struct kube_rec_loader *l, const char *file,
   }
   struct kube_rec_type *t = &l->store->types[type];
   t->answered = true;
-  return kube_rec_set_add(l->store, &t->set, text, len, f, type, err);
+  return kube_rec_set_add(l->store, &t->set, at, f, type, err);
 }
 
-static bool add_document(void *ctx, const char *file, const char *text,
-                         size_t len, struct aicr_error *err)
+/* The items of a document that may prove to be no list. */
+struct batch {
+  struct kube_rec_loader *loader;
+  struct kube_rec_set set;
+  bool begun;
+  size_t types, objects; /* of the store, before it */
+  struct kube_rec_names names;
+  bool failed;
+  struct aicr_error error; /* …as a list */
+};
+
+static bool take_item(void *ctx, const char *file, struct kube_rec_scan *scan,
+                      const struct kube_rec_span *at, struct aicr_error *err)
 {
-  struct kube_rec_loader *l = ctx;
-  struct kube_rec_facts facts;
+  struct batch *b = ctx;
+  struct kube_rec_store *s = b->loader->store;
+  struct kube_rec_list list = {.type = REC_NO_TYPE, .set = &b->set};
+  if (!b->begun) {
+    b->begun = true;
+    b->types = s->type_count;
+    b->objects = s->objects;
+    b->names = s->names;
+  }
+  if (kube_rec_add_item(b->loader, file, &list, scan, at, &b->error)) {
+    return true;
+  }
+  if (b->error.code == AICR_INTERNAL) {
+    *err = b->error;
+    return false;
+  }
+  b->failed = scan->muted = true;
+  return true;
+}
+
+static void drop_batch(struct batch *b)
+{
+  struct kube_rec_store *s = b->loader->store;
+  kube_rec_set_free(&b->set);
+  if (b->begun) {
+    kube_rec_store_drop_types(s, b->types);
+    kube_rec_names_drop(&s->names, &b->names);
+    s->objects = b->objects;
+  }
+}
+
+static bool add_discovery(struct kube_rec_loader *l, const char *file,
+                          const struct kube_rec_span *at,
+                          struct aicr_error *err)
+{
+  struct kube_rec_texts texts;
   struct aicr_error bad;
   bool taken = false;
-  if (text[0] != '{') {
+  kube_rec_texts_begin(&texts, l->store);
+  const char *text = kube_rec_span_text(&texts, at, err);
+  bool ok = text != NULL &&
+            (kube_rec_add_discovery(l->store, text, at->len, &taken, &bad) ||
+             kube_rec_fail(err, file, &bad));
+  return kube_rec_texts_end(&texts, ok ? err : NULL) && ok;
+}
+
+static bool add_document(struct batch *b, const char *file,
+                         const struct kube_rec_scan *scan,
+                         const struct kube_rec_span *at, struct aicr_error *err)
+{
+  struct kube_rec_loader *l = b->loader;
+  const struct kube_rec_facts *f = &scan->facts;
+  struct kube_rec_list list = {.type = REC_NO_TYPE, .set = &b->set};
+  bool discovery = strcmp(f->kind, "APIGroupDiscoveryList") == 0;
+  bool is_list = strcmp(f->kind, "List") == 0 || ends_in(f->kind, "List");
+  if (f->has_items && is_list && !discovery) {
+    if (b->failed) {
+      *err = b->error;
+      return false;
+    }
+    return kube_rec_end_list(file, &list, scan, err) &&
+           hand_out(l, file, &list, err);
+  }
+  drop_batch(b);
+  if (!scan->is_object) {
     kube_rec_warn(l, file, "holds a document that is no object; it is ignored");
     return true;
   }
-  if (!kube_rec_read_facts(text, len, &facts, &bad)) {
-    return kube_rec_fail(err, file, &bad);
-  }
-  if (strcmp(facts.kind, "APIGroupDiscoveryList") == 0) {
-    return kube_rec_add_discovery(l->store, text, len, &taken, &bad) ||
-           kube_rec_fail(err, file, &bad);
-  }
-  bool list = facts.has_items &&
-              (strcmp(facts.kind, "List") == 0 || ends_in(facts.kind, "List"));
-  if (!list) {
-    return add_single(l, file, text, len, &facts, err);
-  }
-  struct kube_rec_set batch = {0};
-  struct kube_rec_list cut = {.type = REC_NO_TYPE, .set = &batch};
-  bool ok = kube_rec_load_list(l, file, text, len, &cut, err) &&
-            hand_out(l, file, &cut, err);
-  kube_rec_set_free(&batch);
+  return discovery ? add_discovery(l, file, at, err)
+                   : add_single(l, file, at, f, err);
+}
+
+static bool take_document(void *ctx, const char *file,
+                          struct kube_rec_scan *scan,
+                          const struct kube_rec_span *at,
+                          struct aicr_error *err)
+{
+  struct batch *b = ctx;
+  struct kube_rec_loader *l = b->loader;
+  bool ok = add_document(b, file, scan, at, err);
+  kube_rec_set_free(&b->set);
+  *b = (struct batch){.loader = l};
   return ok;
 }
 
-bool kube_rec_load_documents(struct kube_rec_loader *l, const char *file,
-                             const struct aicr_buf *text,
+bool kube_rec_load_documents(struct kube_rec_loader *l,
+                             const struct kube_rec_input *in,
                              struct aicr_error *err)
 {
-  const struct kube_rec_document_visitor v = {add_document, l};
-  return kube_rec_each_document(file, text, &v, err);
+  struct batch b = {.loader = l};
+  const struct kube_rec_documents to = {take_item, take_document, &b};
+  bool ok = kube_rec_each_document(l, in, &to, err);
+  kube_rec_set_free(&b.set);
+  return ok;
 }

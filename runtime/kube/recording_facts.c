@@ -1,42 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "core/json_reader.h"
-#include "kube/recording_store.h"
-
-enum member {
-  OTHER,
-  API_VERSION,
-  KIND,
-  METADATA,
-  ITEMS,
-  NAME,
-  NAMESPACE,
-  UID,
-  RESOURCE_VERSION
-};
+#include "kube/recording_facts.h"
 
 static bool is(const struct aicr_json_reader *r, const char *word)
 {
   return r->text_len == strlen(word) && memcmp(r->text, word, r->text_len) == 0;
 }
 
-static enum member top_member(const struct aicr_json_reader *r)
+static enum kube_rec_member top_member(const struct aicr_json_reader *r)
 {
-  return is(r, "apiVersion") ? API_VERSION
-         : is(r, "kind")     ? KIND
-         : is(r, "metadata") ? METADATA
-         : is(r, "items")    ? ITEMS
-                             : OTHER;
+  return is(r, "apiVersion") ? REC_API_VERSION
+         : is(r, "kind")     ? REC_KIND
+         : is(r, "metadata") ? REC_METADATA
+         : is(r, "items")    ? REC_ITEMS
+                             : REC_OTHER;
 }
 
-static enum member metadata_member(const struct aicr_json_reader *r)
+static enum kube_rec_member metadata_member(const struct aicr_json_reader *r)
 {
-  return is(r, "name")              ? NAME
-         : is(r, "namespace")       ? NAMESPACE
-         : is(r, "uid")             ? UID
-         : is(r, "resourceVersion") ? RESOURCE_VERSION
-                                    : OTHER;
+  return is(r, "name")              ? REC_NAME
+         : is(r, "namespace")       ? REC_NAMESPACE
+         : is(r, "uid")             ? REC_UID
+         : is(r, "resourceVersion") ? REC_RESOURCE_VERSION
+         : is(r, "continue")        ? REC_CONTINUE
+                                    : REC_OTHER;
 }
 
 struct slot {
@@ -45,27 +33,27 @@ struct slot {
   const char *what;
 };
 
-static struct slot slot_of(struct kube_rec_facts *f, enum member m)
+static struct slot slot_of(struct kube_rec_facts *f, enum kube_rec_member m)
 {
   switch (m) {
-  case API_VERSION:
+  case REC_API_VERSION:
     return (struct slot){f->api_version, sizeof f->api_version, "apiVersion"};
-  case KIND:
+  case REC_KIND:
     return (struct slot){f->kind, sizeof f->kind, "kind"};
-  case NAME:
+  case REC_NAME:
     return (struct slot){f->name, sizeof f->name, "metadata.name"};
-  case NAMESPACE:
+  case REC_NAMESPACE:
     return (struct slot){f->ns, sizeof f->ns, "metadata.namespace"};
-  case UID:
+  case REC_UID:
     return (struct slot){f->uid, sizeof f->uid, "metadata.uid"};
-  case RESOURCE_VERSION:
+  case REC_RESOURCE_VERSION:
     return (struct slot){f->rv, sizeof f->rv, "metadata.resourceVersion"};
   default:
     return (struct slot){0};
   }
 }
 
-static bool take_text(struct kube_rec_facts *f, enum member m,
+static bool take_text(struct kube_rec_facts *f, enum kube_rec_member m,
                       const struct aicr_json_reader *r, struct aicr_error *err)
 {
   struct slot s = slot_of(f, m);
@@ -82,37 +70,38 @@ static bool take_text(struct kube_rec_facts *f, enum member m,
   return true;
 }
 
-/* What a token means for the facts. `top` and `inner` are the members of the
- * object and of its metadata whose values come next. */
-static bool take_token(struct kube_rec_facts *f, enum aicr_json_token token,
-                       const struct aicr_json_reader *r, enum member *top,
-                       enum member *inner, struct aicr_error *err)
+bool kube_rec_facts_take(struct kube_rec_facts *f,
+                         struct kube_rec_fact_state *at,
+                         enum aicr_json_token token,
+                         const struct aicr_json_reader *r, unsigned depth,
+                         struct aicr_error *err)
 {
   switch (token) {
   case AICR_JSON_KEY:
-    if (r->depth == 1) {
-      *top = top_member(r);
-    } else if (r->depth == 2 && *top == METADATA) {
-      *inner = metadata_member(r);
+    if (depth == 1) {
+      at->top = top_member(r);
+    } else if (depth == 2 && at->top == REC_METADATA) {
+      at->inner = metadata_member(r);
     }
     return true;
   case AICR_JSON_STRING:
-    if (r->depth == 1) {
-      return take_text(f, *top, r, err);
+    if (depth == 1) {
+      return take_text(f, at->top, r, err);
     }
-    return r->depth != 2 || *top != METADATA || take_text(f, *inner, r, err);
+    return depth != 2 || at->top != REC_METADATA ||
+           take_text(f, at->inner, r, err);
   case AICR_JSON_ARRAY_BEGIN:
-    f->has_items = f->has_items || (r->depth == 2 && *top == ITEMS);
-    if (r->depth == 2) {
-      *top = OTHER;
+    f->has_items = f->has_items || (depth == 2 && at->top == REC_ITEMS);
+    if (depth == 2) {
+      at->top = REC_OTHER;
     }
-    *inner = OTHER;
+    at->inner = REC_OTHER;
     return true;
   case AICR_JSON_NULL:
-    f->has_items = f->has_items || (r->depth == 1 && *top == ITEMS);
+    f->has_items = f->has_items || (depth == 1 && at->top == REC_ITEMS);
     return true;
   default:
-    *inner = OTHER;
+    at->inner = REC_OTHER;
     return true;
   }
 }
@@ -121,7 +110,7 @@ bool kube_rec_read_facts(const char *text, size_t len,
                          struct kube_rec_facts *out, struct aicr_error *err)
 {
   struct aicr_json_reader r;
-  enum member top = OTHER, inner = OTHER;
+  struct kube_rec_fact_state at = {REC_OTHER, REC_OTHER};
   bool ok = true;
   *out = (struct kube_rec_facts){0};
   aicr_json_init(&r, AICR_JSON_STRICT, AICR_JSON_DEPTH);
@@ -133,7 +122,7 @@ bool kube_rec_read_facts(const char *text, size_t len,
                    "a Kubernetes object is a JSON object");
   }
   while (ok && token != AICR_JSON_END && token != AICR_JSON_ERROR) {
-    ok = take_token(out, token, &r, &top, &inner, err);
+    ok = kube_rec_facts_take(out, &at, token, &r, r.depth, err);
     token = aicr_json_next(&r);
   }
   if (ok && token == AICR_JSON_ERROR) {

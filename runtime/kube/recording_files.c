@@ -10,8 +10,10 @@
 #include <unistd.h>
 
 #include "core/text.h"
+#include "kube/recording_store.h"
 
 #define PATH_LEN_MAX 4096
+#define KEPT_MAX     300000u
 
 static bool fail_file(struct aicr_error *err, const char *reason,
                       const char *path, const char *what)
@@ -52,58 +54,129 @@ void kube_rec_files_close(struct kube_rec_files *f)
   if (f->root >= 0) {
     close(f->root);
   }
-  f->root = -1;
+  for (size_t i = 0; i < f->kept_count; i++) {
+    aicr_free(f->kept[i].path);
+  }
+  aicr_free(f->kept);
+  *f = (struct kube_rec_files){.root = -1};
 }
 
-static bool read_all(struct kube_rec_files *f, int fd, const char *path,
-                     struct aicr_buf *text, struct aicr_error *err)
+bool kube_rec_pread(int fd, const char *path, void *data, size_t len,
+                    uint64_t offset, size_t *got, struct aicr_error *err)
 {
-  size_t room = 1u << 16;
-  char *chunk = aicr_realloc(NULL, room);
-  bool ok = chunk != NULL;
-  ssize_t n = 0;
-  while (ok) {
-    n = read(fd, chunk, room);
+  *got = 0;
+  while (*got < len) {
+    ssize_t n =
+        pread(fd, (char *)data + *got, len - *got, (off_t)(offset + *got));
     if (n < 0 && errno == EINTR) {
       continue;
     }
-    if (n <= 0) {
+    if (n < 0) {
+      return fail_file(err, "recording-invalid", path, strerror(errno));
+    }
+    if (n == 0) {
       break;
     }
-    ok = aicr_buf_add(text, chunk, (size_t)n);
+    *got += (size_t)n;
   }
+  return true;
+}
+
+bool kube_rec_files_text(struct kube_rec_files *f,
+                         const struct kube_rec_input *in, struct aicr_buf *text,
+                         struct aicr_error *err)
+{
+  struct stat st;
+  const size_t room = 1u << 16;
+  size_t n = 0;
+  aicr_buf_init(text, REC_FILE_MAX);
+  if (fstat(in->fd, &st) != 0 || st.st_size > (off_t)REC_FILE_MAX) {
+    return fail_file(err, "recording-too-large", in->path,
+                     "larger than 256 MiB");
+  }
+  char *chunk = aicr_realloc(NULL, room);
+  bool ok = chunk != NULL;
+  do {
+    if (ok &&
+        !kube_rec_pread(in->fd, in->path, chunk, room, text->len, &n, err)) {
+      aicr_free(chunk);
+      return false;
+    }
+    ok = ok && aicr_buf_add(text, chunk, n);
+  } while (ok && n == room);
   aicr_free(chunk);
-  if (n < 0) {
-    return fail_file(err, "recording-invalid", path, strerror(errno));
-  }
   if (!ok) {
     return aicr_fail(err, AICR_INTERNAL, "memory", "no memory for a recording");
   }
   f->bytes += text->len;
   return f->bytes <= REC_TOTAL_MAX ||
-         fail_file(err, "recording-too-large", path,
+         fail_file(err, "recording-too-large", in->path,
                    "the recording is larger than 1 GiB");
 }
 
-/* Checks what was opened and reads it. Closes fd. */
-static bool read_file(struct kube_rec_files *f, int fd, const char *path,
-                      struct aicr_buf *text, struct aicr_error *err)
+static bool changed(struct aicr_error *err, const char *path)
+{
+  return fail_file(err, "recording-changed", path,
+                   "the file was changed while it is in use; record it again, "
+                   "or run again when nothing writes to it");
+}
+
+static void describe(struct kube_rec_file *k, const struct stat *st)
+{
+  k->dev = (uint64_t)st->st_dev;
+  k->ino = (uint64_t)st->st_ino;
+  k->size = (uint64_t)st->st_size;
+  k->modified = st->st_mtim;
+  k->changed = st->st_ctim;
+}
+
+bool kube_rec_files_keep(struct kube_rec_files *f,
+                         const struct kube_rec_input *in, size_t *kept,
+                         struct aicr_error *err)
 {
   struct stat st;
-  bool ok = false;
-  aicr_buf_init(text, REC_FILE_MAX);
-  if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-    fail_file(err, "recording-invalid", path, "not a plain file");
-  } else if (st.st_size > (off_t)REC_FILE_MAX) {
-    fail_file(err, "recording-too-large", path, "larger than 256 MiB");
-  } else {
-    ok = read_all(f, fd, path, text, err);
+  if (fstat(in->fd, &st) != 0) {
+    return fail_file(err, "recording-invalid", in->path, strerror(errno));
   }
-  close(fd);
-  if (!ok) {
-    aicr_buf_free(text);
+  if ((uint64_t)st.st_size > REC_STREAM_MAX) {
+    return fail_file(err, "recording-too-large", in->path, "larger than 4 GiB");
   }
-  return ok;
+  f->streamed += (uint64_t)st.st_size;
+  if (f->streamed > REC_STREAM_TOTAL_MAX) {
+    return fail_file(err, "recording-too-large", in->path,
+                     "the recording is larger than 16 GiB");
+  }
+  struct kube_rec_file *k =
+      kube_rec_grow((void **)&f->kept, &f->kept_count, &f->kept_cap, sizeof *k,
+                    KEPT_MAX, err);
+  if (k == NULL) {
+    return false;
+  }
+  *kept = f->kept_count - 1;
+  describe(k, &st);
+  k->path = kube_rec_copy(in->path, strlen(in->path), err);
+  return k->path != NULL;
+}
+
+static bool same_time(const struct timespec *a, const struct timespec *b)
+{
+  return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+bool kube_rec_files_same(const struct kube_rec_files *f, size_t kept, int fd,
+                         struct aicr_error *err)
+{
+  const struct kube_rec_file *k = &f->kept[kept];
+  struct kube_rec_file now;
+  struct stat st;
+  if (fstat(fd, &st) != 0) {
+    return changed(err, k->path);
+  }
+  describe(&now, &st);
+  bool same = now.dev == k->dev && now.ino == k->ino && now.size == k->size &&
+              same_time(&now.modified, &k->modified) &&
+              same_time(&now.changed, &k->changed);
+  return same || changed(err, k->path);
 }
 
 /* Opens one step below a folder; -1 when it is absent (no error) or refused. */
@@ -144,45 +217,101 @@ static int open_step(int folder, const char *name, size_t len, bool last,
   return fd;
 }
 
+/* Opens a file below the root; -1 as open_step(). */
+static int open_below(const struct kube_rec_files *f, const char *path,
+                      bool *absent, struct aicr_error *err)
+{
+  int at = f->root;
+  const char *step = path;
+  *absent = false;
+  for (;;) {
+    size_t len = strcspn(step, "/");
+    bool last = step[len] == '\0';
+    int next = open_step(at, step, len, last, path, absent, err);
+    if (at != f->root) {
+      close(at);
+    }
+    if (next < 0 || last) {
+      return next;
+    }
+    at = next;
+    step += len + 1;
+  }
+}
+
+bool kube_rec_files_input(struct kube_rec_files *f, const char *path,
+                          bool *found, struct kube_rec_input *in,
+                          struct aicr_error *err)
+{
+  bool absent = false;
+  struct stat st;
+  in->path = path;
+  in->fd = f->is_folder ? open_below(f, path, &absent, err)
+                        : fcntl(f->root, F_DUPFD_CLOEXEC, 0);
+  if (found != NULL) {
+    *found = !absent;
+  }
+  if (in->fd < 0 && f->is_folder && !absent) {
+    return false;
+  }
+  if (in->fd < 0 && absent) {
+    return found != NULL ||
+           fail_file(err, "recording-invalid", path, "the file is missing");
+  }
+  if (in->fd < 0) {
+    return fail_file(err, "recording-invalid", path, strerror(errno));
+  }
+  if (fstat(in->fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+    kube_rec_input_close(in);
+    return fail_file(err, "recording-invalid", path, "not a plain file");
+  }
+  return true;
+}
+
+void kube_rec_input_close(struct kube_rec_input *in)
+{
+  if (in->fd >= 0) {
+    close(in->fd);
+  }
+  in->fd = -1;
+}
+
 bool kube_rec_files_read(struct kube_rec_files *f, const char *path,
                          bool *found, struct aicr_buf *text,
                          struct aicr_error *err)
 {
-  if (found != NULL) {
-    *found = true;
-  }
+  struct kube_rec_input in;
   aicr_buf_init(text, REC_FILE_MAX);
-  int at = f->root;
-  const char *step = path;
-  while (f->is_folder) {
-    size_t len = strcspn(step, "/");
-    bool last = step[len] == '\0', absent = false;
-    int next = open_step(at, step, len, last, path, &absent, err);
-    if (at != f->root) {
-      close(at);
-    }
-    if (next < 0 && absent && found != NULL) {
-      *found = false;
-      return true;
-    }
-    if (next < 0) {
-      return !absent ? false
-                     : fail_file(err, "recording-invalid", path,
-                                 "the file is missing");
-    }
-    at = next;
-    if (last) {
-      break;
-    }
-    step += len + 1;
+  if (!kube_rec_files_input(f, path, found, &in, err)) {
+    return false;
   }
-  if (!f->is_folder) {
-    at = fcntl(f->root, F_DUPFD_CLOEXEC, 0);
-    if (at < 0) {
-      return fail_file(err, "recording-invalid", path, strerror(errno));
-    }
+  if (in.fd < 0) {
+    return true;
   }
-  return read_file(f, at, path, text, err);
+  bool ok = kube_rec_files_text(f, &in, text, err);
+  kube_rec_input_close(&in);
+  if (!ok) {
+    aicr_buf_free(text);
+  }
+  return ok;
+}
+
+int kube_rec_files_reopen(const struct kube_rec_files *f, size_t kept,
+                          struct aicr_error *err)
+{
+  const char *path = f->kept[kept].path;
+  bool absent = false;
+  int fd = f->is_folder ? open_below(f, path, &absent, NULL)
+                        : fcntl(f->root, F_DUPFD_CLOEXEC, 0);
+  if (fd < 0) {
+    changed(err, path);
+    return -1;
+  }
+  if (!kube_rec_files_same(f, kept, fd, err)) {
+    close(fd);
+    return -1;
+  }
+  return fd;
 }
 
 bool kube_rec_files_sort(struct kube_rec_files *f, const char *name,
@@ -300,9 +429,11 @@ static bool walk_entry(struct kube_rec_files *f, int folder, const char *name,
     close(fd);
     return ok;
   }
-  struct aicr_buf text;
-  ok = read_file(f, fd, path, &text, err) && v->visit(v->ctx, path, &text, err);
-  aicr_buf_free(&text);
+  struct kube_rec_input in = {path, fd};
+  ok = fstat(fd, &st) == 0 && S_ISREG(st.st_mode)
+           ? v->visit(v->ctx, &in, err)
+           : fail_file(err, "recording-invalid", path, "not a plain file");
+  close(fd);
   return ok;
 }
 

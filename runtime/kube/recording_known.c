@@ -265,7 +265,7 @@ void kube_rec_name_type(const struct kube_rec_store *s, struct kube_rec_type *t,
     }
   } else if (!t->scoped) {
     for (size_t i = 0; i < t->set.count && !t->r.namespaced; i++) {
-      t->r.namespaced = t->set.items[i].ns[0] != '\0';
+      t->r.namespaced = t->set.items[i].ns_len > 0;
     }
   }
 }

@@ -45,10 +45,10 @@ static bool keep_body(struct kube_rec_entry *e, const char *text, size_t len,
   return e->body != NULL;
 }
 
-/* A success whose body should be JSON: a list is cut, an object stays. */
-static bool take_json(struct kube_rec_loader *l, struct kube_rec_entry *e,
-                      const char *file, const struct aicr_buf *text,
-                      struct aicr_error *err)
+/* The answer of a get that should be JSON. */
+static bool take_object(struct kube_rec_loader *l, struct kube_rec_entry *e,
+                        const char *file, const struct aicr_buf *text,
+                        struct aicr_error *err)
 {
   struct kube_rec_facts facts;
   struct aicr_error bad;
@@ -57,23 +57,59 @@ static bool take_json(struct kube_rec_loader *l, struct kube_rec_entry *e,
   if (!kube_rec_read_facts(data, text->len, &facts, &bad)) {
     return kube_rec_fail(err, file, &bad);
   }
-  if (e->verb != KUBE_LIST || !facts.has_items) {
-    if (t->r.kind[0] == '\0' && e->verb == KUBE_GET &&
-        e->subresource[0] == '\0') {
-      memcpy(t->r.kind, facts.kind, sizeof t->r.kind);
-    }
-    return keep_body(e, data, text->len, err);
+  if (t->r.kind[0] == '\0' && e->verb == KUBE_GET &&
+      e->subresource[0] == '\0') {
+    memcpy(t->r.kind, facts.kind, sizeof t->r.kind);
   }
+  return keep_body(e, data, text->len, err);
+}
+
+struct list_file {
+  struct kube_rec_loader *loader;
+  struct kube_rec_list list;
+  bool is_list;
+};
+
+static bool take_item(void *ctx, const char *file, struct kube_rec_scan *scan,
+                      const struct kube_rec_span *at, struct aicr_error *err)
+{
+  struct list_file *f = ctx;
+  return kube_rec_add_item(f->loader, file, &f->list, scan, at, err);
+}
+
+static bool take_document(void *ctx, const char *file,
+                          struct kube_rec_scan *scan,
+                          const struct kube_rec_span *at,
+                          struct aicr_error *err)
+{
+  struct list_file *f = ctx;
+  (void)at;
+  if (!scan->is_object) {
+    return kube_rec_invalid(err, file, "a Kubernetes object is a JSON object");
+  }
+  f->is_list = scan->facts.has_items;
+  return !f->is_list || kube_rec_end_list(file, &f->list, scan, err);
+}
+
+/* The answer of a list that should be JSON; *found false: it is no list. */
+static bool take_list(struct kube_rec_loader *l, struct kube_rec_entry *e,
+                      const struct kube_rec_input *in, bool *found,
+                      struct aicr_error *err)
+{
+  struct kube_rec_type *t = &l->store->types[e->type];
   const struct kube_resource want = t->r;
-  struct kube_rec_list list = {.want = &want,
-                               .type = e->type,
-                               .ns = e->ns[0] == '\0' ? NULL : e->ns,
-                               .set = &e->set};
-  if (!kube_rec_load_list(l, file, data, text->len, &list, err)) {
+  struct list_file f = {.loader = l,
+                        .list = {.want = &want,
+                                 .type = e->type,
+                                 .ns = e->ns[0] == '\0' ? NULL : e->ns,
+                                 .set = &e->set}};
+  const struct kube_rec_documents to = {take_item, take_document, &f};
+  if (!kube_rec_one_document(l, in, &to, err)) {
     return false;
   }
-  if (t->r.kind[0] == '\0' && list.typed) {
-    memcpy(t->r.kind, list.kind, sizeof t->r.kind);
+  *found = f.is_list;
+  if (f.is_list && t->r.kind[0] == '\0' && f.list.typed) {
+    memcpy(t->r.kind, f.list.kind, sizeof t->r.kind);
   }
   return true;
 }
@@ -101,30 +137,45 @@ static bool take_failure(struct kube_rec_entry *e, const char *file,
                           wrapped.http, e->http);
 }
 
-static bool take_file(struct kube_rec_loader *l, struct kube_rec_entry *e,
-                      const char *file, struct aicr_error *err)
+static bool take_text(struct kube_rec_loader *l, struct kube_rec_entry *e,
+                      const struct kube_rec_input *in, bool json,
+                      struct aicr_error *err)
 {
   struct aicr_buf text;
   bool success = e->http >= 200 && e->http < 300;
+  bool ok = kube_rec_files_text(&l->store->files, in, &text, err);
+  if (ok && !success) {
+    ok = take_failure(e, in->path, &text, err);
+  } else if (ok && json) {
+    ok = take_object(l, e, in->path, &text, err);
+  } else if (ok) {
+    ok = keep_body(e, text.data == NULL ? "" : text.data, text.len, err);
+  }
+  aicr_buf_free(&text);
+  return ok;
+}
+
+static bool take_file(struct kube_rec_loader *l, struct kube_rec_entry *e,
+                      const char *file, struct aicr_error *err)
+{
+  struct kube_rec_input in;
+  bool success = e->http >= 200 && e->http < 300, found = false;
   if (file[0] == '\0') {
     return success ? aicr_fail(err, AICR_INVALID_REQUEST, "recording-invalid",
                                "a success has a \"file\"")
                    : keep_body(e, "", 0, err);
   }
-  if (!kube_rec_files_read(&l->files, file, NULL, &text, err)) {
+  if (!kube_rec_files_input(&l->store->files, file, NULL, &in, err)) {
     return false;
   }
   bool json =
       e->content_type[0] == '\0' || strstr(e->content_type, "json") != NULL;
-  bool ok = false;
-  if (!success) {
-    ok = take_failure(e, file, &text, err);
-  } else if (json) {
-    ok = take_json(l, e, file, &text, err);
-  } else {
-    ok = keep_body(e, text.data == NULL ? "" : text.data, text.len, err);
+  bool list = success && json && e->verb == KUBE_LIST;
+  bool ok = !list || take_list(l, e, &in, &found, err);
+  if (ok && !found) {
+    ok = take_text(l, e, &in, json, err);
   }
-  aicr_buf_free(&text);
+  kube_rec_input_close(&in);
   return ok;
 }
 
@@ -169,7 +220,7 @@ bool kube_rec_load_index(struct kube_rec_loader *l, bool *found,
 {
   struct aicr_buf text;
   struct aicr_error bad;
-  if (!kube_rec_files_read(&l->files, INDEX, found, &text, err)) {
+  if (!kube_rec_files_read(&l->store->files, INDEX, found, &text, err)) {
     return false;
   }
   bool ok = true;

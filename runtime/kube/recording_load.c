@@ -207,104 +207,152 @@ static struct kube_rec_type *place_type(struct kube_rec_loader *l,
 struct object_file {
   struct kube_rec_loader *loader;
   struct place place;
+  bool is_list;
   unsigned documents;
+  struct kube_resource want;
+  struct kube_rec_list list; /* set NULL: nothing was in it yet */
 };
 
-static bool add_list_file(struct kube_rec_loader *l, struct kube_rec_type *t,
-                          const struct place *p, const char *file,
-                          const char *text, size_t len, struct aicr_error *err)
+static bool begin_list(struct object_file *f, struct aicr_error *err)
 {
-  const struct kube_resource want = t->r;
-  const char *ns = p->ns[0] == '\0' ? NULL : p->ns;
-  struct kube_rec_list list = {.want = &want,
-                               .type = (size_t)(t - l->store->types),
-                               .ns = ns,
-                               .set = &t->set};
-  if (!kube_rec_load_list(l, file, text, len, &list, err)) {
-    return false;
-  }
-  if (t->r.kind[0] == '\0' && list.typed) {
-    memcpy(t->r.kind, list.kind, sizeof t->r.kind);
-  }
-  return kube_rec_type_complete(t, ns, err);
-}
-
-static bool add_object_file(struct kube_rec_loader *l, struct kube_rec_type *t,
-                            const struct place *p, const char *file,
-                            const char *text, size_t len,
-                            struct aicr_error *err)
-{
-  struct kube_rec_facts facts;
-  struct aicr_error bad;
-  struct aicr_quoted q;
-  char want[320];
-  if (!kube_rec_read_facts(text, len, &facts, &bad)) {
-    return kube_rec_fail(err, file, &bad);
-  }
-  snprintf(want, sizeof want, "%s%s%s", t->r.group,
-           t->r.group[0] == '\0' ? "" : "/", t->r.version);
-  if (facts.name[0] == '\0') {
-    return kube_rec_invalid(err, file, "the object has no metadata.name");
-  }
-  if (facts.api_version[0] != '\0' && strcmp(facts.api_version, want) != 0) {
-    return kube_rec_invalid(
-        err, file, "the object's apiVersion is %s, not %s",
-        aicr_quote(&q, facts.api_version, strlen(facts.api_version)), want);
-  }
-  if (p->ns[0] != '\0' && strcmp(facts.ns, p->ns) != 0) {
-    return kube_rec_invalid(err, file, "the object is in namespace %s",
-                            aicr_quote(&q, facts.ns, strlen(facts.ns)));
-  }
-  if (t->r.kind[0] == '\0') {
-    memcpy(t->r.kind, facts.kind, sizeof t->r.kind);
-  }
-  t->answered = true;
-  return kube_rec_set_add(l->store, &t->set, text, len, &facts,
-                          (size_t)(t - l->store->types), err);
-}
-
-static bool each_object(void *ctx, const char *file, const char *text,
-                        size_t len, struct aicr_error *err)
-{
-  struct object_file *f = ctx;
-  if (++f->documents > 1) {
-    return kube_rec_invalid(err, file, "more than one document");
+  struct kube_rec_store *s = f->loader->store;
+  if (f->list.set != NULL) {
+    return true;
   }
   struct kube_rec_type *t = place_type(f->loader, &f->place, err);
   if (t == NULL) {
     return false;
   }
-  return strcmp(f->place.base, "list") == 0
-             ? add_list_file(f->loader, t, &f->place, file, text, len, err)
-             : add_object_file(f->loader, t, &f->place, file, text, len, err);
+  f->want = t->r;
+  f->list =
+      (struct kube_rec_list){.want = &f->want,
+                             .type = (size_t)(t - s->types),
+                             .ns = f->place.ns[0] == '\0' ? NULL : f->place.ns,
+                             .set = &t->set};
+  return true;
 }
 
-static bool visit_object(void *ctx, const char *file,
-                         const struct aicr_buf *text, struct aicr_error *err)
+static bool one_document(const struct object_file *f, const char *file,
+                         struct aicr_error *err)
+{
+  return f->documents == 0 ||
+         kube_rec_invalid(err, file, "more than one document");
+}
+
+static bool take_item(void *ctx, const char *file, struct kube_rec_scan *scan,
+                      const struct kube_rec_span *at, struct aicr_error *err)
+{
+  struct object_file *f = ctx;
+  scan->muted = !f->is_list;
+  return scan->muted ||
+         (one_document(f, file, err) && begin_list(f, err) &&
+          kube_rec_add_item(f->loader, file, &f->list, scan, at, err));
+}
+
+static bool end_list(struct object_file *f, const char *file,
+                     const struct kube_rec_scan *scan, struct aicr_error *err)
+{
+  if (!begin_list(f, err) || !kube_rec_end_list(file, &f->list, scan, err)) {
+    return false;
+  }
+  struct kube_rec_type *t = &f->loader->store->types[f->list.type];
+  if (t->r.kind[0] == '\0' && f->list.typed) {
+    memcpy(t->r.kind, f->list.kind, sizeof t->r.kind);
+  }
+  return kube_rec_type_complete(t, f->list.ns, err);
+}
+
+static bool add_object_file(struct object_file *f, const char *file,
+                            const struct kube_rec_facts *facts,
+                            const struct kube_rec_span *at,
+                            struct aicr_error *err)
+{
+  struct kube_rec_store *s = f->loader->store;
+  struct kube_rec_type *t = place_type(f->loader, &f->place, err);
+  struct aicr_quoted q;
+  char want[320];
+  if (t == NULL) {
+    return false;
+  }
+  snprintf(want, sizeof want, "%s%s%s", t->r.group,
+           t->r.group[0] == '\0' ? "" : "/", t->r.version);
+  if (facts->name[0] == '\0') {
+    return kube_rec_invalid(err, file, "the object has no metadata.name");
+  }
+  if (facts->api_version[0] != '\0' && strcmp(facts->api_version, want) != 0) {
+    return kube_rec_invalid(
+        err, file, "the object's apiVersion is %s, not %s",
+        aicr_quote(&q, facts->api_version, strlen(facts->api_version)), want);
+  }
+  if (f->place.ns[0] != '\0' && strcmp(facts->ns, f->place.ns) != 0) {
+    return kube_rec_invalid(err, file, "the object is in namespace %s",
+                            aicr_quote(&q, facts->ns, strlen(facts->ns)));
+  }
+  if (t->r.kind[0] == '\0') {
+    memcpy(t->r.kind, facts->kind, sizeof t->r.kind);
+  }
+  t->answered = true;
+  return kube_rec_set_add(s, &t->set, at, facts, (size_t)(t - s->types), err);
+}
+
+static bool take_document(void *ctx, const char *file,
+                          struct kube_rec_scan *scan,
+                          const struct kube_rec_span *at,
+                          struct aicr_error *err)
+{
+  struct object_file *f = ctx;
+  if (!one_document(f, file, err)) {
+    return false;
+  }
+  f->documents++;
+  if (f->is_list) {
+    return end_list(f, file, scan, err);
+  }
+  return scan->is_object
+             ? add_object_file(f, file, &scan->facts, at, err)
+             : kube_rec_invalid(err, file,
+                                "a Kubernetes object is a JSON object");
+}
+
+static bool visit_object(void *ctx, const struct kube_rec_input *in,
+                         struct aicr_error *err)
 {
   struct object_file f = {.loader = ctx};
-  const struct kube_rec_document_visitor v = {each_object, &f};
-  if (!place_object(file, &f.place, err) ||
-      !kube_rec_each_document(file, text, &v, err)) {
+  const struct kube_rec_documents to = {take_item, take_document, &f};
+  if (!place_object(in->path, &f.place, err)) {
     return false;
   }
-  return f.documents == 1 || kube_rec_invalid(err, file, "the file is empty");
+  f.is_list = strcmp(f.place.base, "list") == 0;
+  return kube_rec_each_document(f.loader, in, &to, err) &&
+         (f.documents == 1 ||
+          kube_rec_invalid(err, in->path, "the file is empty"));
 }
 
-static bool visit_error(void *ctx, const char *file,
-                        const struct aicr_buf *text, struct aicr_error *err)
+static bool read_error(struct kube_rec_loader *l,
+                       const struct kube_rec_input *in,
+                       struct kube_rec_error_file *out, struct aicr_error *err)
+{
+  struct aicr_buf text;
+  bool found = false;
+  bool ok =
+      kube_rec_files_text(&l->store->files, in, &text, err) &&
+      kube_rec_read_error_file(in->path, text.data == NULL ? "" : text.data,
+                               text.len, out, &found, err);
+  aicr_buf_free(&text);
+  return ok &&
+         (found || kube_rec_invalid(err, in->path,
+                                    "expected {http, contentType, body}"));
+}
+
+static bool visit_error(void *ctx, const struct kube_rec_input *in,
+                        struct aicr_error *err)
 {
   struct kube_rec_loader *l = ctx;
+  const char *file = in->path;
   struct place p;
   struct kube_rec_error_file read;
-  bool found = false;
-  if (!place_error(file, &p, err) ||
-      !kube_rec_read_error_file(file, text->data == NULL ? "" : text->data,
-                                text->len, &read, &found, err)) {
+  if (!place_error(file, &p, err) || !read_error(l, in, &read, err)) {
     return false;
-  }
-  if (!found) {
-    return kube_rec_invalid(err, file, "expected {http, contentType, body}");
   }
   struct kube_rec_type *t = place_type(l, &p, err);
   struct kube_rec_failure *grown =
@@ -327,16 +375,10 @@ static bool visit_error(void *ctx, const char *file,
   return f->file != NULL && (f->ns != NULL || p.ns[0] == '\0');
 }
 
-static bool is_json(const char *path)
+static bool visit_document(void *ctx, const struct kube_rec_input *in,
+                           struct aicr_error *err)
 {
-  size_t n = strlen(path);
-  return n > 5 && strcmp(path + n - 5, ".json") == 0;
-}
-
-static bool visit_document(void *ctx, const char *file,
-                           const struct aicr_buf *text, struct aicr_error *err)
-{
-  return kube_rec_load_documents(ctx, file, text, err);
+  return kube_rec_load_documents(ctx, in, err);
 }
 
 static bool load_manifest(struct kube_rec_loader *l, struct aicr_error *err)
@@ -344,7 +386,7 @@ static bool load_manifest(struct kube_rec_loader *l, struct aicr_error *err)
   struct aicr_buf text;
   struct aicr_error bad;
   bool found = false;
-  if (!kube_rec_files_read(&l->files, MANIFEST, &found, &text, err)) {
+  if (!kube_rec_files_read(&l->store->files, MANIFEST, &found, &text, err)) {
     return false;
   }
   if (!found) {
@@ -381,7 +423,7 @@ static bool load_discovery(struct kube_rec_loader *l, const char *file,
   struct aicr_buf text;
   struct aicr_error bad;
   bool found = false, taken = false;
-  if (!kube_rec_files_read(&l->files, file, &found, &text, err)) {
+  if (!kube_rec_files_read(&l->store->files, file, &found, &text, err)) {
     return false;
   }
   if (!found) {
@@ -403,15 +445,15 @@ static bool load_own(struct kube_rec_loader *l, struct aicr_error *err)
 {
   const struct kube_rec_visitor objects = {kube_rec_is_document, visit_object,
                                            l};
-  const struct kube_rec_visitor errors = {is_json, visit_error, l};
+  const struct kube_rec_visitor errors = {kube_rec_is_json, visit_error, l};
   if (!load_manifest(l, err) || !load_discovery(l, "discovery/api.json", err) ||
       !load_discovery(l, "discovery/apis.json", err) ||
       !kube_rec_load_index(l, &l->store->indexed, err)) {
     return false;
   }
   return l->store->indexed ||
-         (kube_rec_files_walk(&l->files, "objects", &objects, err) &&
-          kube_rec_files_walk(&l->files, "errors", &errors, err));
+         (kube_rec_files_walk(&l->store->files, "objects", &objects, err) &&
+          kube_rec_files_walk(&l->store->files, "errors", &errors, err));
 }
 
 /* A folder with any of our own names in it is of our own format. */
@@ -428,7 +470,7 @@ static bool is_own(struct kube_rec_loader *l, bool *own, struct aicr_error *err)
   *own = false;
   for (size_t i = 0; i < sizeof marks / sizeof marks[0] && !*own; i++) {
     enum kube_rec_sort sort = REC_ABSENT;
-    if (!kube_rec_files_sort(&l->files, marks[i].name, &sort, err)) {
+    if (!kube_rec_files_sort(&l->store->files, marks[i].name, &sort, err)) {
       return false;
     }
     *own = sort == marks[i].sort;
@@ -439,13 +481,13 @@ static bool is_own(struct kube_rec_loader *l, bool *own, struct aicr_error *err)
 static bool load(struct kube_rec_loader *l, const char *path,
                  struct aicr_error *err)
 {
-  if (!l->files.is_folder) {
-    struct aicr_buf text;
+  if (!l->store->files.is_folder) {
+    struct kube_rec_input in;
     const char *slash = strrchr(path, '/');
     const char *name = slash == NULL ? path : slash + 1;
-    bool ok = kube_rec_files_read(&l->files, name, NULL, &text, err) &&
-              kube_rec_load_documents(l, name, &text, err);
-    aicr_buf_free(&text);
+    bool ok = kube_rec_files_input(&l->store->files, name, NULL, &in, err) &&
+              kube_rec_load_documents(l, &in, err);
+    kube_rec_input_close(&in);
     return ok;
   }
   bool own = false;
@@ -453,7 +495,7 @@ static bool load(struct kube_rec_loader *l, const char *path,
                                              visit_document, l};
   return is_own(l, &own, err) &&
          (own ? load_own(l, err)
-              : kube_rec_files_walk(&l->files, "", &documents, err));
+              : kube_rec_files_walk(&l->store->files, "", &documents, err));
 }
 
 static bool is_empty(const struct kube_rec_store *s)
@@ -472,12 +514,8 @@ bool kube_rec_load(struct kube_rec_store *store, const char *path,
 {
   struct kube_rec_loader l = {.store = store, .warnings = warnings};
   struct aicr_quoted q;
-  if (!kube_rec_files_open(&l.files, path, err)) {
-    return false;
-  }
-  bool ok = load(&l, path, err);
-  kube_rec_files_close(&l.files);
-  if (!ok || !kube_rec_store_finish(store, warnings, err)) {
+  if (!kube_rec_files_open(&store->files, path, err) || !load(&l, path, err) ||
+      !kube_rec_store_finish(store, warnings, err)) {
     return false;
   }
   return !is_empty(store) ||

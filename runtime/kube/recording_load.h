@@ -3,11 +3,11 @@
 #define AICR_KUBE_RECORDING_LOAD_H
 
 #include "kube/recording_files.h"
+#include "kube/recording_scan.h"
 #include "kube/recording_store.h"
 
 struct kube_rec_loader {
   struct kube_rec_store *store;
-  struct kube_rec_files files;
   struct aicr_buf *warnings; /* or NULL */
 };
 
@@ -34,29 +34,48 @@ struct kube_rec_list {
   bool typed;                       /* kind is SOMETHINGList */
 };
 
-/* Adds the items of a list document. A list that is one page of several is
- * refused: it is not the whole. */
-bool kube_rec_load_list(struct kube_rec_loader *l, const char *file,
-                        const char *text, size_t len,
-                        struct kube_rec_list *list, struct aicr_error *err);
+/* Adds an item, which must be what the list wants. */
+bool kube_rec_add_item(struct kube_rec_loader *l, const char *file,
+                       struct kube_rec_list *list,
+                       const struct kube_rec_scan *scan,
+                       const struct kube_rec_span *at, struct aicr_error *err);
 
-/* Whether a file of this name may hold documents. */
+/* After the items: is the document a list, and all of it? One page of several
+ * is refused. */
+bool kube_rec_end_list(const char *file, struct kube_rec_list *list,
+                       const struct kube_rec_scan *scan,
+                       struct aicr_error *err);
+
+/* What a file's name says. */
 bool kube_rec_is_document(const char *path);
+bool kube_rec_is_json(const char *path);
+bool kube_rec_is_yaml(const char *path);
 
-/* Calls `each` for the documents of a text, as JSON: YAML by the name's ending
- * or the look, JSON values one after another otherwise. */
-struct kube_rec_document_visitor {
-  bool (*each)(void *ctx, const char *file, const char *text, size_t len,
-               struct aicr_error *err);
+/* Told of the documents of a text, each after the items that were in it. */
+struct kube_rec_documents {
+  bool (*item)(void *ctx, const char *file, struct kube_rec_scan *scan,
+               const struct kube_rec_span *at, struct aicr_error *err);
+  bool (*document)(void *ctx, const char *file, struct kube_rec_scan *scan,
+                   const struct kube_rec_span *at, struct aicr_error *err);
   void *ctx;
 };
-bool kube_rec_each_document(const char *file, const struct aicr_buf *text,
-                            const struct kube_rec_document_visitor *v,
+
+/* Tells of a file's documents, as JSON: YAML by the name's ending or the look,
+ * else JSON values one after another. */
+bool kube_rec_each_document(struct kube_rec_loader *l,
+                            const struct kube_rec_input *in,
+                            const struct kube_rec_documents *to,
                             struct aicr_error *err);
 
+/* Tells of a file that is one JSON value. */
+bool kube_rec_one_document(struct kube_rec_loader *l,
+                           const struct kube_rec_input *in,
+                           const struct kube_rec_documents *to,
+                           struct aicr_error *err);
+
 /* Adds what `kubectl get -o json|yaml` wrote: lists, typed lists, objects. */
-bool kube_rec_load_documents(struct kube_rec_loader *l, const char *file,
-                             const struct aicr_buf *text,
+bool kube_rec_load_documents(struct kube_rec_loader *l,
+                             const struct kube_rec_input *in,
                              struct aicr_error *err);
 
 /* Adds index.jsonl and the files that it names; *found false: there is none. */

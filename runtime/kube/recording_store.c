@@ -8,14 +8,23 @@
 
 #include "core/text.h"
 #include "kube/fixed_text.h"
+#include "kube/recording_scan.h"
 
 static void free_object(struct kube_rec_object *o)
 {
-  aicr_free(o->text);
-  aicr_free(o->ns);
-  aicr_free(o->name);
-  aicr_free(o->uid);
-  aicr_free(o->rv);
+  if (o->file == REC_IN_MEMORY) {
+    aicr_free(o->at.text);
+  }
+}
+
+const char *kube_rec_ns(const struct kube_rec_object *o)
+{
+  return o->ns_name;
+}
+
+const char *kube_rec_name(const struct kube_rec_object *o)
+{
+  return o->ns_name + o->ns_len + 1;
 }
 
 void kube_rec_set_free(struct kube_rec_set *set)
@@ -66,7 +75,9 @@ void kube_rec_store_free(struct kube_rec_store *s)
   aicr_free(s->known);
   aicr_free(s->stale);
   aicr_free(s->entries);
-  *s = (struct kube_rec_store){0};
+  kube_rec_names_drop(&s->names, &(struct kube_rec_names){0});
+  kube_rec_files_close(&s->files);
+  *s = (struct kube_rec_store){.files = {.root = -1}};
 }
 
 static bool no_memory(struct aicr_error *err)
@@ -209,6 +220,17 @@ struct kube_rec_type *kube_rec_store_type(struct kube_rec_store *s,
   return t;
 }
 
+void kube_rec_store_drop_types(struct kube_rec_store *s, size_t count)
+{
+  size_t kept = 0;
+  for (size_t i = 0; i < s->type_count; i++) {
+    if (s->sorted[i] < count) {
+      s->sorted[kept++] = s->sorted[i];
+    }
+  }
+  s->type_count = count;
+}
+
 bool kube_rec_split_api_version(const char *text, char *group,
                                 size_t group_size, char *version,
                                 size_t version_size)
@@ -228,7 +250,7 @@ bool kube_rec_split_api_version(const char *text, char *group,
 }
 
 bool kube_rec_set_add(struct kube_rec_store *s, struct kube_rec_set *set,
-                      const char *text, size_t len,
+                      const struct kube_rec_span *at,
                       const struct kube_rec_facts *facts, size_t type,
                       struct aicr_error *err)
 {
@@ -237,41 +259,88 @@ bool kube_rec_set_add(struct kube_rec_store *s, struct kube_rec_set *set,
                      "the recording holds more than %u objects",
                      REC_OBJECTS_MAX);
   }
+  if (at->len > REC_ITEM_MAX) {
+    return aicr_fail(err, AICR_INVALID_REQUEST, "recording-too-large",
+                     "an object over 16 MiB");
+  }
   struct kube_rec_object *o =
       kube_rec_grow((void **)&set->items, &set->count, &set->cap, sizeof *o,
                     REC_OBJECTS_MAX, err);
   if (o == NULL) {
     return false;
   }
-  o->text = kube_rec_copy(text, len, err);
-  o->ns = kube_rec_copy(facts->ns, strlen(facts->ns), err);
-  o->name = kube_rec_copy(facts->name, strlen(facts->name), err);
-  o->uid = kube_rec_copy(facts->uid, strlen(facts->uid), err);
-  o->rv = kube_rec_copy(facts->rv, strlen(facts->rv), err);
-  o->len = len;
-  o->type = type;
-  o->order = s->objects++;
+  o->ns_name = kube_rec_names_add(&s->names, facts->ns, facts->name, err);
+  o->ns_len = (uint8_t)strlen(facts->ns);
+  o->len = (uint32_t)at->len;
+  o->type = (uint16_t)type;
+  o->order = (uint32_t)s->objects++;
   o->has_api_version = facts->api_version[0] != '\0';
   o->has_kind = facts->kind[0] != '\0';
-  return o->text != NULL && o->ns != NULL && o->name != NULL &&
-         o->uid != NULL && o->rv != NULL;
+  if (at->text == NULL) {
+    o->file = (uint32_t)at->file;
+    o->at.offset = at->offset;
+    return o->ns_name != NULL;
+  }
+  o->file = REC_IN_MEMORY;
+  o->at.text = kube_rec_copy(at->text, at->len, err);
+  return o->ns_name != NULL && o->at.text != NULL;
 }
 
 static int compare_names(const struct kube_rec_object *o, const char *ns,
                          const char *name)
 {
-  int c = strcmp(o->ns, ns);
-  return c != 0 ? c : strcmp(o->name, name);
+  int c = strcmp(kube_rec_ns(o), ns);
+  return c != 0 ? c : strcmp(kube_rec_name(o), name);
 }
 
-static int compare_objects(const void *left, const void *right)
+static bool before(const struct kube_rec_object *a,
+                   const struct kube_rec_object *b)
 {
-  const struct kube_rec_object *a = left, *b = right;
-  int c = compare_names(a, b->ns, b->name);
-  if (c != 0) {
-    return c;
+  int c = compare_names(a, kube_rec_ns(b), kube_rec_name(b));
+  return c != 0 ? c < 0 : a->order < b->order;
+}
+
+static void sift_down(struct kube_rec_object *items, size_t at, size_t count)
+{
+  struct kube_rec_object moved = items[at];
+  for (;;) {
+    size_t child = at * 2 + 1;
+    if (child >= count) {
+      break;
+    }
+    if (child + 1 < count && before(&items[child], &items[child + 1])) {
+      child++;
+    }
+    if (!before(&moved, &items[child])) {
+      break;
+    }
+    items[at] = items[child];
+    at = child;
   }
-  return a->order < b->order ? -1 : a->order > b->order;
+  items[at] = moved;
+}
+
+/* In place, since qsort() takes the array's size once more, and never slow,
+ * whoever made the names. */
+static void sort(struct kube_rec_set *set)
+{
+  struct kube_rec_object *items = set->items;
+  size_t i = 1;
+  while (i < set->count && before(&items[i - 1], &items[i])) {
+    i++;
+  }
+  if (i >= set->count) {
+    return;
+  }
+  for (i = set->count / 2; i > 0; i--) {
+    sift_down(items, i - 1, set->count);
+  }
+  for (i = set->count - 1; i > 0; i--) {
+    struct kube_rec_object largest = items[0];
+    items[0] = items[i];
+    items[i] = largest;
+    sift_down(items, 0, i);
+  }
 }
 
 static bool is_number(const char *text)
@@ -290,50 +359,82 @@ static int compare_numbers(const char *a, const char *b)
   return strcmp(a, b);
 }
 
-/* Which of two objects of one name stays: true for the later one. */
-static bool later_wins(const struct kube_rec_object *earlier,
+/* Which of two objects of one name stays: *wins when it is the later one. */
+static bool later_wins(const struct kube_rec_store *s,
+                       const struct kube_rec_object *earlier,
                        const struct kube_rec_object *later, const char *what,
-                       struct aicr_buf *warnings)
+                       bool *wins, struct aicr_buf *warnings,
+                       struct aicr_error *err)
 {
-  if (strcmp(earlier->uid, later->uid) == 0 && earlier->uid[0] != '\0' &&
-      is_number(earlier->rv) && is_number(later->rv)) {
-    return compare_numbers(earlier->rv, later->rv) < 0;
+  const struct kube_rec_object *const both[] = {earlier, later};
+  struct kube_rec_texts texts[2];
+  struct kube_rec_facts facts[2];
+  const char *text[2] = {NULL, NULL};
+  bool ok = true;
+  for (size_t i = 0; i < 2; i++) {
+    kube_rec_texts_begin(&texts[i], s);
+    text[i] = ok ? kube_rec_text(&texts[i], both[i], err) : NULL;
+    ok = text[i] != NULL &&
+         kube_rec_read_facts(text[i], both[i]->len, &facts[i], err);
   }
-  bool equal = earlier->len == later->len &&
-               memcmp(earlier->text, later->text, later->len) == 0;
-  if (!equal) {
+  *wins = true;
+  bool told = ok && facts[0].uid[0] != '\0' &&
+              strcmp(facts[0].uid, facts[1].uid) == 0 &&
+              is_number(facts[0].rv) && is_number(facts[1].rv);
+  if (told) {
+    *wins = compare_numbers(facts[0].rv, facts[1].rv) < 0;
+  } else if (ok && (earlier->len != later->len ||
+                    memcmp(text[0], text[1], later->len) != 0)) {
     struct aicr_quoted ns, name;
-    kube_rec_note(warnings,
-                  "%s %s in namespace %s was recorded twice; the later one is "
-                  "used",
-                  what, aicr_quote(&name, later->name, strlen(later->name)),
-                  aicr_quote(&ns, later->ns, strlen(later->ns)));
+    kube_rec_note(
+        warnings,
+        "%s %s in namespace %s was recorded twice; the later one is "
+        "used",
+        what,
+        aicr_quote(&name, kube_rec_name(later), strlen(kube_rec_name(later))),
+        aicr_quote(&ns, kube_rec_ns(later), later->ns_len));
   }
-  return true;
+  for (size_t i = 0; i < 2; i++) {
+    ok = kube_rec_texts_end(&texts[i], ok ? err : NULL) && ok;
+  }
+  return ok;
 }
 
-void kube_rec_set_finish(struct kube_rec_set *set, const char *what,
-                         struct aicr_buf *warnings)
+/* One of equal names stays; they lie side by side. */
+static bool drop_repeats(const struct kube_rec_store *s,
+                         struct kube_rec_set *set, const char *what,
+                         struct aicr_buf *warnings, struct aicr_error *err)
 {
-  if (set->count < 2) {
-    return;
-  }
-  qsort(set->items, set->count, sizeof set->items[0], compare_objects);
   size_t kept = 1;
+  bool ok = true;
   for (size_t i = 1; i < set->count; i++) {
     struct kube_rec_object *last = &set->items[kept - 1], *o = &set->items[i];
-    if (compare_names(last, o->ns, o->name) != 0) {
+    bool wins = false;
+    if (!ok || compare_names(last, kube_rec_ns(o), kube_rec_name(o)) != 0) {
       set->items[kept++] = *o;
       continue;
     }
     struct kube_rec_object lost = *o;
-    if (later_wins(last, o, what, warnings)) {
+    ok = later_wins(s, last, o, what, &wins, warnings, err);
+    if (wins) {
       lost = *last;
       *last = *o;
     }
     free_object(&lost);
   }
   set->count = kept;
+  return ok;
+}
+
+bool kube_rec_set_finish(const struct kube_rec_store *s,
+                         struct kube_rec_set *set, const char *what,
+                         struct aicr_buf *warnings, struct aicr_error *err)
+{
+  if (set->count < 2) {
+    return true;
+  }
+  sort(set);
+  return drop_repeats(s, set, what, warnings, err);
 }
 
 const struct kube_rec_object *kube_rec_set_find(const struct kube_rec_set *set,
@@ -409,13 +510,15 @@ static bool read_definitions(struct kube_rec_store *s,
                              const struct kube_rec_set *set,
                              struct aicr_error *err)
 {
-  for (size_t i = 0; i < set->count; i++) {
-    if (!kube_rec_add_definition(s, set->items[i].text, set->items[i].len,
-                                 err)) {
-      return false;
-    }
+  struct kube_rec_texts texts;
+  bool ok = true;
+  kube_rec_texts_begin(&texts, s);
+  for (size_t i = 0; ok && i < set->count; i++) {
+    const char *text = kube_rec_text(&texts, &set->items[i], err);
+    ok = text != NULL &&
+         kube_rec_add_definition(s, text, set->items[i].len, err);
   }
-  return true;
+  return kube_rec_texts_end(&texts, ok ? err : NULL) && ok;
 }
 
 static bool is_definitions(const struct kube_resource *r)
@@ -440,11 +543,17 @@ bool kube_rec_store_finish(struct kube_rec_store *s, struct aicr_buf *warnings,
         !read_definitions(s, &e->set, err)) {
       return false;
     }
-    kube_rec_set_finish(&e->set, s->types[e->type].r.plural, warnings);
+    if (!kube_rec_set_finish(s, &e->set, s->types[e->type].r.plural, warnings,
+                             err)) {
+      return false;
+    }
   }
   for (size_t i = 0; i < s->type_count; i++) {
     kube_rec_name_type(s, &s->types[i], warnings);
-    kube_rec_set_finish(&s->types[i].set, s->types[i].r.plural, warnings);
+    if (!kube_rec_set_finish(s, &s->types[i].set, s->types[i].r.plural,
+                             warnings, err)) {
+      return false;
+    }
   }
   if (s->entry_count > 1) {
     qsort(s->entries, s->entry_count, sizeof s->entries[0], compare_entries);

@@ -5,28 +5,39 @@
 #include <stdint.h>
 
 #include "kube/backend.h"
+#include "kube/recording_facts.h"
+#include "kube/recording_files.h"
 
 /* What a recording holds, after loading. Objects stay the JSON text that was
- * recorded; only their identity was read. */
+ * recorded, where it was recorded; only their identity was read. */
 
 #define REC_TYPES_MAX   4096u
 #define REC_OBJECTS_MAX 2000000u
-#define REC_NO_TYPE     SIZE_MAX
+#define REC_NO_TYPE     0xffffu
+#define REC_IN_MEMORY   UINT32_MAX
 
-/* What the reader found at an object's top and in its metadata. */
-struct kube_rec_facts {
-  char api_version[320], kind[128];
-  char name[KUBE_NAME_MAX + 1], ns[64], uid[64], rv[64];
-  bool has_items; /* "items" is an array or null: a list */
+/* Where the text of a JSON object is: in a file of the recording, or (YAML
+ * became JSON) in memory. */
+struct kube_rec_span {
+  const char *text; /* NULL: in the file */
+  size_t file;      /* of kube_rec_files.kept */
+  uint64_t offset;
+  size_t len;
 };
 
+/* There may be millions of them. */
 struct kube_rec_object {
-  char *text; /* JSON, an object */
-  size_t len;
-  char *ns, *name, *uid, *rv; /* ns "": none */
-  size_t type;  /* of kube_rec_store.types, REC_NO_TYPE: not yet */
-  size_t order; /* later in the recording: larger */
-  bool has_api_version, has_kind;
+  char *ns_name; /* the namespace ("": none), NUL, the name */
+  union {
+    char *text;
+    uint64_t offset;
+  } at;
+  uint32_t file; /* REC_IN_MEMORY: text is its own */
+  uint32_t len;
+  uint32_t order; /* later in the recording: larger */
+  uint16_t type;  /* of kube_rec_store.types, REC_NO_TYPE: not yet */
+  uint8_t ns_len;
+  bool has_api_version : 1, has_kind : 1;
 };
 
 /* Objects of one list; sorted by namespace and name once loaded. */
@@ -85,7 +96,16 @@ struct kube_rec_entry {
   size_t served; /* of the first of equal keys: answers given so far */
 };
 
+/* Names of objects, which live as long as the store. */
+struct kube_rec_block;
+struct kube_rec_names {
+  struct kube_rec_block *last;
+  size_t used, size; /* of the last block */
+};
+
 struct kube_rec_store {
+  struct kube_rec_files files;
+  struct kube_rec_names names;
   struct kube_rec_type *types;
   size_t type_count, type_cap;
   size_t *sorted; /* types by what they were added as */
@@ -133,25 +153,59 @@ const struct kube_rec_known *
 kube_rec_store_known(const struct kube_rec_store *s, const char *group,
                      const char *version, const char *plural);
 
-/* Reads an object's identity; checks the whole text. */
-bool kube_rec_read_facts(const char *text, size_t len,
-                         struct kube_rec_facts *out, struct aicr_error *err);
+/* Drops the types that were added after the first `count`; they are empty. */
+void kube_rec_store_drop_types(struct kube_rec_store *s, size_t count);
 
 /* "apps/v1" -> group, version; false when it is neither V nor G/V. */
 bool kube_rec_split_api_version(const char *text, char *group,
                                 size_t group_size, char *version,
                                 size_t version_size);
 
-/* Adds a copy of an object to a set. */
+/* "NS", NUL, "NAME", NUL; NULL and INTERNAL/"memory". */
+char *kube_rec_names_add(struct kube_rec_names *n, const char *ns,
+                         const char *name, struct aicr_error *err);
+
+/* Frees what was added since *n was what `mark` is. */
+void kube_rec_names_drop(struct kube_rec_names *n,
+                         const struct kube_rec_names *mark);
+
+/* Adds an object to a set; a text in memory is copied. */
 bool kube_rec_set_add(struct kube_rec_store *s, struct kube_rec_set *set,
-                      const char *text, size_t len,
+                      const struct kube_rec_span *at,
                       const struct kube_rec_facts *facts, size_t type,
                       struct aicr_error *err);
 
+const char *kube_rec_ns(const struct kube_rec_object *o);
+const char *kube_rec_name(const struct kube_rec_object *o);
+
+/* Reads texts of objects, one at a time; keeps the last one's file open. */
+struct kube_rec_texts {
+  const struct kube_rec_files *files;
+  int fd; /* -1: none */
+  size_t file;
+  char *data;
+  size_t cap;
+};
+void kube_rec_texts_begin(struct kube_rec_texts *t,
+                          const struct kube_rec_store *s);
+
+/* The text, NUL-terminated, valid until the next call; it begins with '{'.
+ * NULL: "recording-changed", "recording-too-large", "memory", … */
+const char *kube_rec_text(struct kube_rec_texts *t,
+                          const struct kube_rec_object *o,
+                          struct aicr_error *err);
+const char *kube_rec_span_text(struct kube_rec_texts *t,
+                               const struct kube_rec_span *at,
+                               struct aicr_error *err);
+
+/* Frees it. False when the file was changed under the last reads. */
+bool kube_rec_texts_end(struct kube_rec_texts *t, struct aicr_error *err);
+
 /* Sorts, and keeps one of equal names: the same version silently, else the
  * newer, else (with a warning) the later one. */
-void kube_rec_set_finish(struct kube_rec_set *set, const char *what,
-                         struct aicr_buf *warnings);
+bool kube_rec_set_finish(const struct kube_rec_store *s,
+                         struct kube_rec_set *set, const char *what,
+                         struct aicr_buf *warnings, struct aicr_error *err);
 
 /* The object, NULL when the set has none of that name. */
 const struct kube_rec_object *kube_rec_set_find(const struct kube_rec_set *set,

@@ -361,6 +361,11 @@ static void test_large_file(void **state)
   folder_make(&f);
   folder_text(&f, "a.json", "{");
   folder_path(&f, "a.json", path, sizeof path);
+  assert_int_equal(truncate(path, ((off_t)4 << 30) + 1), 0);
+  check_refused(f.path, "recording-too-large", "4 GiB");
+  assert_int_equal(remove(path), 0);
+  folder_text(&f, "a.yaml", "{");
+  folder_path(&f, "a.yaml", path, sizeof path);
   assert_int_equal(truncate(path, ((off_t)256 << 20) + 1), 0);
   check_refused(f.path, "recording-too-large", "256 MiB");
   folder_remove(&f);

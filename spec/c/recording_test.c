@@ -439,7 +439,7 @@ static void test_asking_without_memory(void **state)
   cJSON_InitHooks(&hooks);
   for (size_t i = 0; i < COUNT(questions); i++) {
     struct torment t = {f.path, questions[i]};
-    assert_true(torture(ask_body, &t) > 30);
+    assert_true(torture(ask_body, &t) > 20);
   }
   cJSON_InitHooks(NULL);
   folder_remove(&f);
