@@ -12,6 +12,7 @@ local FIX <const> = {
   ["no-cluster"] = "name a cluster or a recording of one: --recording DIR",
   ["not-recorded"] = "add the whole answer to the recording: kubectl get RESOURCE -A -o json > "
     .. "RECORDING/RESOURCE.json (when there is none of it: kubectl get --raw PATH)",
+  ["recording-changed"] = "run again when nothing writes to the recording any more",
   ["undeclared-permission"] = "add the line that the message names to the check's needs",
   ["not-available"] = "remove the check from the recipe, or use a release that has it",
   forbidden = VIEW,
