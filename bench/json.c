@@ -100,7 +100,10 @@ static void cut(lua_State *L, const struct page *p)
   size_t fed = 0;
 
   aicr_json_list_init(&list);
-  while ((result = aicr_json_list_next(&list)) != AICR_LIST_END) {
+  for (;;) {
+    result = aicr_json_list_next(&list);
+    if (result == AICR_LIST_END)
+      break;
     if (result == AICR_LIST_ERROR)
       die(list.reader.error.message);
     if (result == AICR_LIST_ITEM && L) {
