@@ -42,7 +42,7 @@ static int task_record(lua_State *L)
   luaL_argcheck(L, kind != AICR_REC_KINDS && kind != AICR_REC_ENDINGS, 1,
                 "unknown kind");
   may_conclude(L, t);
-  json = aicr_new_buf(L, AICR_RECORD_ITEM_MAX * 2);
+  json = aicr_new_buf(L, (size_t)AICR_RECORD_ITEM_MAX * 2);
   aicr_encode_json_lenient(L, 2, json);
   if (json->no_memory)
     return aicr_out_of_memory(L);

@@ -12,7 +12,7 @@ void aicr_record_init(struct aicr_record *r)
 {
   memset(r, 0, sizeof(*r));
   for (size_t i = 0; i < AICR_REC_KINDS; i++)
-    aicr_buf_init(&r->list[i].items, AICR_RECORD_TOTAL_MAX * 2);
+    aicr_buf_init(&r->list[i].items, (size_t)AICR_RECORD_TOTAL_MAX * 2);
 }
 
 void aicr_record_free(struct aicr_record *r)

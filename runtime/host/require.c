@@ -46,7 +46,9 @@ static bool module_path(const char *name, char *out, size_t size)
       return false;
     if (!at_end && !isalnum((unsigned char)c) && c != '_' && c != '-')
       return false;
-    out[i] = c == '.' ? '/' : c;
+    out[i] = c;
+    if (c == '.')
+      out[i] = '/';
   }
   return true;
 }

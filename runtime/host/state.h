@@ -57,6 +57,6 @@ int aicr_load_user(lua_State *L, const char *text, size_t len,
                    const char *path);
 
 /* require() of embedded code: pushes the module.               [-0, +1, e] */
-void aicr_require(lua_State *L, const char *module);
+void aicr_require(lua_State *L, const char *name);
 
 #endif

@@ -9,17 +9,21 @@
   "the check yielded by itself: coroutine.yield works only inside a "          \
   "coroutine that the check made"
 
-/* It waits to be set going. */
-static struct aicr_strand *new_strand(lua_State *L, struct aicr_task *t,
-                                      struct aicr_strand *parent, int count)
+/* It begins with that `wait`: AICR_WAIT_NONE, or AICR_WAIT_DONE until it is set
+ * going. */
+static void new_strand(lua_State *L, struct aicr_task *t,
+                       struct aicr_strand *parent, enum aicr_wait wait,
+                       int count)
 {
   struct aicr_strand *s, **end = &t->strands;
   lua_State *co;
 
   luaL_checkstack(L, 4, "no room for another coroutine");
   s = aicr_calloc(1, sizeof(*s));
-  if (!s)
+  if (!s) {
     aicr_out_of_memory(L);
+    return;
+  }
   while (*end)
     end = &(*end)->next;
   *end = s; /* in the list before anything can raise: it is freed with it */
@@ -30,7 +34,7 @@ static struct aicr_strand *new_strand(lua_State *L, struct aicr_task *t,
   lua_rawsetp(L, LUA_REGISTRYINDEX, co);
   s->co = co; /* only now is it anchored */
   lua_xmove(L, s->co, count);
-  return s;
+  s->wait = wait;
 }
 
 /* Takes a strand out of the list; its open variables are closed. */
@@ -94,7 +98,7 @@ void aicr_strand_start(lua_State *L, struct aicr_task *t, int count)
     drop(L, t, t->strands);
   }
   t->current = NULL;
-  new_strand(L, t, NULL, count)->wait = AICR_WAIT_NONE;
+  new_strand(L, t, NULL, AICR_WAIT_NONE, count);
 }
 
 void aicr_strand_begin(lua_State *L, struct aicr_task *t)
@@ -107,7 +111,7 @@ void aicr_strand_add(lua_State *L, struct aicr_task *t)
   luaL_checktype(L, -1, LUA_TFUNCTION);
   if (t->strand_count >= AICR_STRANDS_MAX)
     luaL_error(L, "more than %d functions side by side", AICR_STRANDS_MAX);
-  new_strand(L, t, t->current, 1);
+  new_strand(L, t, t->current, AICR_WAIT_DONE, 1);
 }
 
 void aicr_strand_go(struct aicr_task *t)
@@ -219,11 +223,13 @@ bool aicr_strands_run(struct aicr_task *t)
 struct aicr_strand *aicr_task_may_wait(lua_State *L, struct aicr_task *t,
                                        const char *what)
 {
-  if (!t || !t->current || L != t->current->co || !lua_isyieldable(L))
+  if (!t || !t->current || L != t->current->co || !lua_isyieldable(L)) {
     luaL_error(L,
                "%s must be called by the check itself, not in a coroutine "
                "of its own, a metamethod or a sort or gsub function",
                what);
+    return NULL;
+  }
   aicr_task_check_stop(L, t);
   return t->current;
 }

@@ -209,9 +209,9 @@ static void fill(struct gke_mapping *m, const char *name, size_t name_len,
   memset(m, 0, sizeof(*m));
   assert_true(gke_mapping_add(m, "eth1", 4, "gpu-nic-first", 13, &err));
   assert_true(gke_mapping_add(m, name, name_len, network, network_len, &err));
-  for (char i = '3'; i <= '8'; i++) {
-    char interface[] = {'e', 't', 'h', i};
-    char other[] = {'g', 'p', 'u', '-', 'n', 'i', 'c', i};
+  for (int i = '3'; i <= '8'; i++) {
+    char interface[] = {'e', 't', 'h', (char)i};
+    char other[] = {'g', 'p', 'u', '-', 'n', 'i', 'c', (char)i};
 
     assert_true(gke_mapping_add(m, interface, 4, other, 8, &err));
   }

@@ -231,8 +231,10 @@ static void expect_raised(lua_State *L, const struct call *call)
 
   if (inject_hit() && says_memory(L))
     return;
-  if (!call->raises)
+  if (!call->raises) {
     fail_msg("%s raised %s", call->code, luaL_tolstring(L, -1, NULL));
+    return;
+  }
   if (lua_type(L, -1) != LUA_TSTRING)
     lua_getfield(L, -1, "reason");
   text = lua_tostring(L, -1);

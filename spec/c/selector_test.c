@@ -210,22 +210,22 @@ static void test_unsupported_field(void **state)
 static void test_field_of_another(void **state)
 {
   static const struct {
-    struct kube_resource r;
     const char *text;
+    struct kube_resource r;
     bool accepted;
   } rows[] = {
-      {{.plural = "nodes"}, "status.phase=Failed", false},
-      {{.plural = "nodes"}, "metadata.name=a", true},
-      {{.plural = "namespaces"}, "status.phase=Active", true},
-      {{.plural = "secrets"}, "type=Opaque", true},
-      {{.plural = "pods"}, "type=Opaque", false},
-      {{.plural = "events"}, "status.phase=Failed", false},
-      {{.plural = "networks", .group = "networking.gke.io"},
-       "status.phase=Ready",
+      {"status.phase=Failed", {.plural = "nodes"}, false},
+      {"metadata.name=a", {.plural = "nodes"}, true},
+      {"status.phase=Active", {.plural = "namespaces"}, true},
+      {"type=Opaque", {.plural = "secrets"}, true},
+      {"type=Opaque", {.plural = "pods"}, false},
+      {"status.phase=Failed", {.plural = "events"}, false},
+      {"status.phase=Ready",
+       {.plural = "networks", .group = "networking.gke.io"},
        false},
-      {{.plural = "pods", .group = "metrics.k8s.io"}, "status.phase=a", false},
-      {{.plural = "networks", .group = "networking.gke.io"},
-       "metadata.name=a",
+      {"status.phase=a", {.plural = "pods", .group = "metrics.k8s.io"}, false},
+      {"metadata.name=a",
+       {.plural = "networks", .group = "networking.gke.io"},
        true},
   };
   (void)state;
