@@ -74,19 +74,28 @@ static int on_panic(lua_State *L)
   return 0; /* abort() */
 }
 
+/* What warn() may write to stderr in a whole run. */
+#define WARNING_BYTES_MAX 65536
+
 /* warn() of a check, and errors in its __gc, which Lua turns into warnings. */
 static void on_warning(void *ud, const char *text, int to_continue)
 {
+  static unsigned written;
   bool *inside = ud;
 
+  if (written >= WARNING_BYTES_MAX)
+    return;
   if (*text == '@' && !*inside && !to_continue)
     return;
   if (!*inside)
     fputs("aicr-run: warning: ", stderr);
-  for (; *text; text++)
+  written++;
+  for (; *text && ++written < WARNING_BYTES_MAX; text++)
     fputc((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text, stderr);
   *inside = to_continue;
-  if (!to_continue)
+  if (written >= WARNING_BYTES_MAX)
+    fputs("\naicr-run: further warnings are not shown\n", stderr);
+  else if (!to_continue)
     fputc('\n', stderr);
 }
 
