@@ -23,7 +23,8 @@ static bool same(const char *a, size_t a_len, const char *b, size_t b_len)
 
 static void check_info(const struct gke_nic_info *info)
 {
-  const struct gke_nic **extra = calloc(info->count, sizeof(const struct gke_nic *));
+  const struct gke_nic **extra =
+      calloc(info->count, sizeof(const struct gke_nic *));
   size_t canonical = 0;
   unsigned present = 0;
 
