@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef AICR_KUBE_CREDENTIAL_H
+#define AICR_KUBE_CREDENTIAL_H
+
+#include <poll.h>
+#include <stdint.h>
+
+#include "kube/config.h"
+
+/* What a request proves its identity with, now: a token, a token file that is
+ * re-read, basic, or what a credential plug-in gives. A plug-in runs as a child
+ * process beside everything else: ask, and ask again after news. */
+
+struct kube_credential;
+
+enum kube_credential_state {
+  KUBE_CREDENTIAL_READY,
+  KUBE_CREDENTIAL_WAIT, /* a plug-in runs */
+  KUBE_CREDENTIAL_FAILED
+};
+
+/* The config must outlive it. NULL without memory. */
+struct kube_credential *kube_credential_open(const struct kube_config *config);
+
+/* Ends a plug-in that runs (its whole process group), wipes what it holds. */
+void kube_credential_close(struct kube_credential *c);
+
+/* READY: *authorization is the value of the Authorization header ("Bearer …"),
+ * NULL for none; valid until the next call of a function here. The deadline
+ * (monotonic ms, 0: none) bounds a plug-in that this call starts.
+ * FAILED: INVALID_REQUEST/"config-invalid", UNAUTHORIZED/"exec-plugin-failed",
+ * INVALID_REQUEST/"exec-plugin-not-found", TIMEOUT/"deadline". */
+enum kube_credential_state
+kube_credential_get(struct kube_credential *c, int64_t now_ms,
+                    int64_t deadline_ms, const char **authorization,
+                    struct aicr_error *err);
+
+/* The client certificate in force: the plug-in's when it gave one, else the
+ * config's; both buffers NULL when there is none. *generation changes when the
+ * certificate did: connections made with an older one must go. */
+void kube_credential_certificate(const struct kube_credential *c,
+                                 const struct aicr_buf **certificate,
+                                 const struct aicr_buf **key,
+                                 unsigned *generation);
+
+/* The server answered 401: what is cached is dropped. False when nothing else
+ * could be offered (a fixed token). */
+bool kube_credential_refused(struct kube_credential *c);
+
+/* Descriptors that bring news of a plug-in; returns how many (at most 4). */
+size_t kube_credential_descriptors(const struct kube_credential *c,
+                                   struct pollfd *out);
+
+/* The monotonic time at which kube_credential_step has to be called even
+ * without news of a descriptor (0: none). */
+int64_t kube_credential_wake(const struct kube_credential *c);
+
+/* Takes what a plug-in wrote, sees its end, kills it at its deadline. Never
+ * waits. */
+void kube_credential_step(struct kube_credential *c, int64_t now_ms);
+
+/* Aborts what runs for callers that have gone (SIGTERM, 2 s, SIGKILL). */
+void kube_credential_cancel(struct kube_credential *c);
+
+#endif
