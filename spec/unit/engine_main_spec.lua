@@ -385,6 +385,26 @@ describe("--list and --explain", function()
     assert.is_nil(state.where)
   end)
 
+  for _, look in ipairs { "list", "explain" } do
+    it(("are of what AICR_RUN_PATH holds too, without an operand (%s)"):format(look), function()
+      local site = { ["site/z.lua"] = check "site-z", ["site/deep/a.lua"] = check "site-a" }
+      local code, out = engine { disk = site, path = { "site" }, options = { [look] = true } }
+      assert.equal(0, code)
+      local seen = {}
+      for name in out:gmatch("site%-%a") do
+        seen[#seen + 1] = name
+      end
+      assert.same({ "site-a", "site-z" }, seen)
+      assert.truthy(out:find("node-health", 1, true))
+    end)
+  end
+
+  it("leave AICR_RUN_PATH alone where operands say what is meant", function()
+    local _, out = engine { operands = { "x.lua" }, disk = disk, path = { "/nowhere" },
+      options = { list = true } }
+    assert.truthy(out:find("deployment  x ", 1, true))
+  end)
+
   it("show JSON", function()
     local _, out = engine { operands = { "x.lua" }, disk = disk,
       options = { list = true, format = "json" } }

@@ -316,25 +316,25 @@ function Catalog:default_operand()
   end
 end
 
---- All built-in checks, in byte order of path.
-function Catalog:all_built_in()
+local function in_order_of_path(catalog, index)
   local items = {}
-  for name in pairs(self:built_in()) do
-    items[#items + 1] = self:named(name)
+  for name in pairs(index) do
+    items[#items + 1] = catalog:named(name)
   end
   table.sort(items, function(a, b) return a.path < b.path end)
   return items
 end
 
---- The items of all built-in checks and those of AICR_RUN_PATH, in no order.
+--- All built-in checks, in byte order of path.
+function Catalog:all_built_in()
+  return in_order_of_path(self, self:built_in())
+end
+
+--- All checks that have a name to type: the built-in ones, then those of AICR_RUN_PATH.
 function Catalog:every()
-  local items = {}
-  for _, index in ipairs { self:built_in(), self:on_path() } do
-    for _, item in pairs(index) do
-      items[#items + 1] = item
-    end
-  end
-  return items
+  local items = self:all_built_in()
+  local more = in_order_of_path(self, self:on_path())
+  return table.move(more, 1, #more, #items + 1, items)
 end
 
 --- A catalog over the host's files.

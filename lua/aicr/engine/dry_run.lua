@@ -152,7 +152,9 @@ end
 function M.print(job, host, given)
   job.platform, job.platform_from = platform.requested(job.options.platform,
     job.recipe and job.recipe.recipe, job.suites)
-  job.plan = plans.apply_platform(job.plan, job.platform, job.implicit)
+  local why
+  job.plan, why = plans.apply_platform(job.plan, job.platform, job.implicit)
+  job.emptied = job.emptied or why
   if job.reports.format == "json" then
     host.write("-", json(job, given.version))
   else

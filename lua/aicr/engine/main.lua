@@ -4,6 +4,7 @@ local catalogs = require "aicr.engine.catalog"
 local declared = require "aicr.engine.declared"
 local describe = require "aicr.engine.describe"
 local dry_run = require "aicr.engine.dry_run"
+local emptied = require "aicr.engine.emptied"
 local facts = require "aicr.engine.facts"
 local formats = require "aicr.report.formats"
 local limits = require "aicr.engine.limits"
@@ -40,6 +41,7 @@ local function resolve(job, catalog, given, problems)
     local default = catalog:default_operand()
     operands = default and { default } or operands
   end
+  job.operands = operands
   if #operands > 0 then
     job.items, job.suites = catalog:operands(operands)
     job.explicit = true
@@ -54,9 +56,16 @@ local function resolve(job, catalog, given, problems)
     local wanted = select_checks.phases(job.options.phase, message.problems())
     job.items = declared.items(job.recipe, wanted, catalog, problems)
   elseif not job.explicit and not job.options.recipe then
-    job.items = catalog:all_built_in()
+    local shown = job.options.list or job.options.explain
+    job.items = shown and catalog:every() or catalog:all_built_in()
     job.implicit = true
   end
+end
+
+--- Why there was no check to select from.
+local function nothing_there(job)
+  local names = job.recipe and not job.explicit and declared.names(job.recipe.recipe) or nil
+  return emptied.by_nothing(job.operands, names, job.options.phase)
 end
 
 --- Everything that can be known before the cluster is touched.
@@ -73,7 +82,9 @@ local function prepare(given, host, problems)
   local function all_names()
     return catalog:names()
   end
-  job.plan = plans.complete(select_checks.choose(job.items, options, all_names, problems))
+  local chosen, why = select_checks.choose(job.items, options, all_names, problems)
+  job.plan = plans.complete(chosen)
+  job.emptied = why or (#job.items == 0 and nothing_there(job) or nil)
   return job
 end
 
@@ -81,7 +92,7 @@ end
 local function platform_note(job, out)
   for _, item in ipairs(job.plan) do
     if #(item.meta.platforms or {}) > 0 and not job.target.platform then
-      out[1] = ("the platform is unknown (%s), so no check was skipped for it"):format(
+      out[#out + 1] = ("the platform is unknown (%s), so no check was skipped for it"):format(
         job.target_reason or "no cluster was looked at")
       return
     end
@@ -90,6 +101,9 @@ end
 
 local function notes(job)
   local out = {}
+  if job.emptied then
+    out[1] = job.emptied
+  end
   platform_note(job, out)
   if not job.recipe then
     return out
@@ -191,7 +205,9 @@ local function execute(job, given, cluster, style)
   }
   local signal = look_at_target(job, cluster, context)
   context.platform = job.target.platform
-  job.plan = plans.apply_platform(job.plan, job.target.platform, job.implicit)
+  local why
+  job.plan, why = plans.apply_platform(job.plan, job.target.platform, job.implicit)
+  job.emptied = job.emptied or why
   local watch = progress.new(host, {
     version = given.version, target = job.target, recipe = job.recipe, names = names_of(job.plan),
   }, style)
@@ -207,6 +223,20 @@ local function execute(job, given, cluster, style)
   return results, later, watch
 end
 
+--- Shows the selection or the plan, and runs nothing.
+local function show(job, host, given)
+  local code
+  if job.options.list or job.options.explain then
+    code = describe.print(job, host, given.terminal.width)
+  else
+    code = dry_run.print(job, host, given)
+  end
+  if job.emptied then
+    say(host, "no check is selected: " .. job.emptied)
+  end
+  return code
+end
+
 --- Runs what the command line asks for.
 --- @param given table the parsed command line
 --- @param host table the border to C
@@ -217,10 +247,8 @@ return function(given, host)
   if problems:any() then
     host.write("stderr", problems:text())
     return USAGE
-  elseif job.options.list or job.options.explain then
-    return describe.print(job, host, given.terminal.width)
-  elseif job.options.dry_run then
-    return dry_run.print(job, host, given)
+  elseif job.options.list or job.options.explain or job.options.dry_run then
+    return show(job, host, given)
   end
   local cluster = open_cluster(job)
   if not cluster then

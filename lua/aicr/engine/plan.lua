@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- What is about to run: each chosen check with its time limit, its turn, and whether it applies.
+local emptied = require "aicr.engine.emptied"
 local platform = require "aicr.engine.platform"
 
 local M = {}
@@ -24,6 +25,8 @@ end
 --- @param items table
 --- @param name string|nil the platform; nil: unknown, and then nothing is skipped
 --- @param implicit boolean the checks were not named: all built-in ones
+--- @return table items
+--- @return string|nil why none is left
 function M.apply_platform(items, name, implicit)
   local out = {}
   for _, item in ipairs(items) do
@@ -37,7 +40,7 @@ function M.apply_platform(items, name, implicit)
       out[#out + 1] = item
     end
   end
-  return out
+  return out, #out == 0 and #items > 0 and emptied.by_platform(items, name) or nil
 end
 
 return M

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- Which of the resolved checks run, and in which order.
+local emptied = require "aicr.engine.emptied"
 local message = require "aicr.engine.message"
 local phases = require "aicr.engine.phases"
 local platform = require "aicr.engine.platform"
@@ -157,11 +158,39 @@ local function order(items, by_name, problems)
   return out
 end
 
+local function keep(items, fits)
+  local kept = {}
+  for _, item in ipairs(items) do
+    if fits(item) then
+      kept[#kept + 1] = item
+    end
+  end
+  return kept
+end
+
+--- Those of the wanted phases and tags, phase by phase; the reason when the last ones went.
+local function filter(items, wanted, alternatives, options)
+  local in_phase = {}
+  for _, phase in ipairs(phases.ORDER) do
+    local own = keep(items, function(item) return item.phase == phase and wanted[phase] end)
+    table.move(own, 1, #own, #in_phase + 1, in_phase)
+  end
+  if #in_phase == 0 then
+    return in_phase, #items > 0 and emptied.by_phase(items, options.phase or {}) or nil
+  end
+  local tagged = keep(in_phase, function(item)
+    return matches_tags(item.meta.tags, alternatives)
+  end)
+  return tagged, #tagged == 0 and emptied.by_tags(in_phase, options.tags or {}) or nil
+end
+
 --- The checks that run, in the order of the plan.
 --- @param items table resolved items, all of them
 --- @param options table phase, tags, skip as given
 --- @param all_names function → every name that exists, for suggestions
 --- @param problems table message.problems()
+--- @return table checks
+--- @return string|nil which option left none of the items
 function M.choose(items, options, all_names, problems)
   local by_name = check_names(items, problems)
   local wanted = M.phases(options.phase, problems)
@@ -170,19 +199,12 @@ function M.choose(items, options, all_names, problems)
     alternatives[i] = parse_tags(expr, problems)
   end
   apply_skips(items, by_name, options.skip or {}, all_names, problems)
-  local chosen = {}
-  for _, phase in ipairs(phases.ORDER) do
-    for _, item in ipairs(items) do
-      if item.phase == phase and wanted[phase] and matches_tags(item.meta.tags, alternatives) then
-        chosen[#chosen + 1] = item
-      end
-    end
-  end
+  local chosen, why = filter(items, wanted, alternatives, options)
   local chosen_names = {}
   for _, item in ipairs(chosen) do
     chosen_names[item.name] = item
   end
-  return order(chosen, chosen_names, problems)
+  return order(chosen, chosen_names, problems), why
 end
 
 return M
