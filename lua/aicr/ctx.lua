@@ -61,8 +61,8 @@ local function take(t, known, what)
       end
       table.sort(names)
       local near = type(k) == "string" and text.nearest(k, names)
-      error(("%s: unknown field '%s'%s"):format(what, tostring(k),
-        near and ("; did you mean '%s'?"):format(near) or ""), 3)
+      error(("%s: unknown field '%s'; %s"):format(what, tostring(k),
+        near and ("did you mean '%s'?"):format(near) or "expected one of: " .. table.concat(names, ", ")), 3)
     end
     taken[k] = v
   end
@@ -464,6 +464,17 @@ local function read_only(t, what, known)
   })
 end
 
+-- The method, which is refused on any self but `own`: with a dot for a colon the arguments are not where they seem.
+local function method(own, name, fn)
+  return function(self, ...)
+    if not rawequal(self, own) then
+      error(("bad argument #1 to 'ctx:%s' (ctx expected, got %s; call it with a colon)"):format(name,
+        type(self) == "table" and "another table" or type(self)), 2)
+    end
+    return fn(self, ...)
+  end
+end
+
 local function or_nil(v)
   if v == null then
     return nil
@@ -480,6 +491,9 @@ function M.new(spec, declared, deferred)
   local context = or_nil(spec.context) or {}
   local seed = math.tointeger(or_nil(context.seed) or 0)
   math.randomseed(seed or 0)
+  local own = {}
+  local k8s_methods = read_only(k8s, "ctx.k8s", {})
+  native.k8s(k8s_methods)
   local fields = {
     params = read_only(or_nil(spec.params) or {}, "ctx.params", declared or {}),
     args = read_only(or_nil(context.args) or {}, "ctx.args"),
@@ -488,16 +502,16 @@ function M.new(spec, declared, deferred)
     namespace = or_nil(context.namespace),
     run_id = or_nil(context.run_id),
     seed = seed,
-    k8s = read_only(k8s, "ctx.k8s", {}),
-    defer = defer_into(deferred),
+    k8s = k8s_methods,
+    defer = method(own, "defer", defer_into(deferred)),
   }
+  for name, fn in pairs(ctx) do
+    fields[name] = method(own, name, fn)
+  end
   local known = { recipe = true, platform = true, namespace = true, run_id = true }
-  return setmetatable({}, {
+  return setmetatable(own, {
     __index = function(_, key)
       local v = fields[key]
-      if v == nil then
-        v = ctx[key]
-      end
       if v == nil and not known[key] then
         error(("ctx has no '%s'"):format(tostring(key)), 2)
       end

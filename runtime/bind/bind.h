@@ -67,6 +67,10 @@ void aicr_encode_json(lua_State *L, int idx, struct aicr_buf *out);
  * "<function>", what is nested too deep is "<too deep>".       [-0, +0, m] */
 void aicr_encode_json_lenient(lua_State *L, int idx, struct aicr_buf *out);
 
+/* Makes the table at idx the one self that the methods of aicr.native.k8s take.
+ *                                                              [-0, +0, m] */
+void aicr_set_k8s(lua_State *L, int idx);
+
 int luaopen_aicr_json(lua_State *L);
 int luaopen_aicr_yaml(lua_State *L);
 int luaopen_aicr_quantity(lua_State *L);

@@ -12,6 +12,8 @@
 
 #define CALL_MT "aicr.k8s.call"
 
+static const char SELF_KEY = 0;
+
 struct call_box {
   struct kube_call *call; /* NULL once closed */
 };
@@ -87,13 +89,36 @@ static void check_options(lua_State *L, int opts)
   }
 }
 
+void aicr_set_k8s(lua_State *L, int idx)
+{
+  lua_pushvalue(L, idx);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &SELF_KEY);
+}
+
+/* The methods have no state in their self, but one that is called on anything
+ * else is a slip: the arguments are not where the script believes. */
+static void check_self(lua_State *L, const char *what)
+{
+  bool own;
+
+  if (lua_isnone(L, 1))
+    lua_pushnil(L); /* what is pushed next must not be argument 1 */
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &SELF_KEY);
+  own = lua_istable(L, -1) && lua_rawequal(L, 1, -1);
+  lua_pop(L, 1);
+  if (!own)
+    luaL_error(L,
+               "bad argument #1 to '%s' (ctx.k8s expected, got %s; call it "
+               "with a colon)",
+               what, lua_istable(L, 1) ? "another table" : luaL_typename(L, 1));
+}
+
 static struct aicr_task *check_task(lua_State *L, const char *what)
 {
   struct aicr_task *t = aicr_task_of(L);
   struct aicr_error err;
 
-  if (lua_type(L, 1) != LUA_TTABLE)
-    luaL_error(L, "call it with a colon: %s(…)", what);
+  check_self(L, what);
   aicr_task_may_wait(L, t, what);
   if (!t->host || !t->host->client) {
     aicr_fail(&err, AICR_INVALID_REQUEST, "no-cluster",
@@ -405,13 +430,13 @@ static int k8s_server_version(lua_State *L)
   return 1;
 }
 
-/* create, apply, patch, delete, exec: a recording answers reads only.
- *                                                              [-0, +0, v] */
+/* create, apply, patch, delete, exec: upvalue 1 is its name. A recording
+ * answers reads only.                                          [-0, +0, v] */
 static int k8s_read_only(lua_State *L)
 {
   struct aicr_error err;
 
-  check_task(L, "ctx.k8s:create, apply, patch, delete or exec");
+  check_task(L, lua_tostring(L, lua_upvalueindex(1)));
   aicr_fail(&err, AICR_METHOD_NOT_ALLOWED, "read-only",
             "a recording answers reads only: nothing was written");
   return aicr_raise(L, &err);
@@ -423,16 +448,19 @@ static const luaL_Reg methods[] = {
     {"list", k8s_list},
     {"each", k8s_each},
     {"server_version", k8s_server_version},
-    {"create", k8s_read_only},
-    {"apply", k8s_read_only},
-    {"patch", k8s_read_only},
-    {"delete", k8s_read_only},
-    {"exec", k8s_read_only},
     {NULL, NULL},
 };
 
 int luaopen_aicr_native_k8s(lua_State *L)
 {
+  static const char *const writes[] = {"create", "apply", "patch",
+                                       "delete", "exec",  NULL};
+
   luaL_newlib(L, methods);
+  for (size_t i = 0; writes[i]; i++) {
+    lua_pushfstring(L, "ctx.k8s:%s", writes[i]);
+    lua_pushcclosure(L, k8s_read_only, 1);
+    lua_setfield(L, -2, writes[i]);
+  }
   return 1;
 }

@@ -255,6 +255,15 @@ static int task_check_needs(lua_State *L)
   return 0;
 }
 
+/* task.k8s(table): from now on the only self of the methods of aicr.native.k8s.
+ *                                                              [-0, +0, m] */
+static int task_k8s(lua_State *L)
+{
+  luaL_checktype(L, 1, LUA_TTABLE);
+  aicr_set_k8s(L, 1);
+  return 0;
+}
+
 static int after_sleep(lua_State *L, int status, lua_KContext ctx)
 {
   struct aicr_task *t = (struct aicr_task *)ctx;
@@ -323,6 +332,7 @@ static const luaL_Reg functions[] = {
     {"sleep", task_sleep},
     {"check_needs", task_check_needs},
     {"recording", task_recording},
+    {"k8s", task_k8s},
     {"all", task_all},
     {NULL, NULL},
 };

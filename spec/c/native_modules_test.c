@@ -131,18 +131,21 @@ static const struct call {
     {"return task.check_needs({'x'})", "x", IN_TASK, NULL},
     {"return task.all({function() task.sleep(0) end, function() end})", NULL,
      IN_TASK, NULL},
-    {"return k8s.get({}, 'nodes', 'lyra-gpu-a')", NULL, IN_TASK, NULL},
-    {"return k8s.get({}, 'nodes', 'none')", "not-found", IN_TASK, NULL},
-    {"return k8s.find({}, 'nodes', 'none')", NULL, IN_TASK, NULL},
-    {"return k8s.list({}, 'nodes', {label='a!=b'})", NULL, IN_TASK, NULL},
-    {"local n = 0 for x in k8s.each({}, 'nodes') do n = n + 1 end return n",
+    {"return task.k8s({})", NULL, IN_TASK, NULL},
+    {"return k8s.get({}, 'nodes', 'lyra-gpu-a')", "'ctx.k8s:get'", IN_TASK,
+     NULL},
+    {"return k8s.get(k8s, 'nodes', 'lyra-gpu-a')", NULL, IN_TASK, NULL},
+    {"return k8s.get(k8s, 'nodes', 'none')", "not-found", IN_TASK, NULL},
+    {"return k8s.find(k8s, 'nodes', 'none')", NULL, IN_TASK, NULL},
+    {"return k8s.list(k8s, 'nodes', {label='a!=b'})", NULL, IN_TASK, NULL},
+    {"local n = 0 for x in k8s.each(k8s, 'nodes') do n = n + 1 end return n",
      NULL, IN_TASK, NULL},
-    {"return k8s.server_version({})", NULL, IN_TASK, NULL},
-    {"return k8s.create({})", "read-only", IN_TASK, NULL},
-    {"return k8s.apply({})", "read-only", IN_TASK, NULL},
-    {"return k8s.patch({})", "read-only", IN_TASK, NULL},
-    {"return k8s.delete({})", "read-only", IN_TASK, NULL},
-    {"return k8s.exec({})", "read-only", IN_TASK, NULL},
+    {"return k8s.server_version(k8s)", NULL, IN_TASK, NULL},
+    {"return k8s.create(k8s)", "read-only", IN_TASK, NULL},
+    {"return k8s.apply(k8s)", "read-only", IN_TASK, NULL},
+    {"return k8s.patch(k8s)", "read-only", IN_TASK, NULL},
+    {"return k8s.delete(k8s)", "read-only", IN_TASK, NULL},
+    {"return k8s.exec(k8s)", "read-only", IN_TASK, NULL},
 };
 
 static struct aicr_host cluster; /* shared by the rows that run in a task */
@@ -161,6 +164,9 @@ static int open_modules(lua_State *L)
     lua_setglobal(L, short_name(m));
   }
   aicr_require(L, "aicr.task");
+  lua_pop(L, 1);
+  lua_getglobal(L, "k8s");
+  aicr_set_k8s(L, -1);
   lua_pop(L, 1);
   aicr_push_border(L);
   lua_setglobal(L, "host");

@@ -55,6 +55,10 @@ function task.recording() end
 ---@param lines string[]
 function task.check_needs(lines) end
 
+--- From now on the only self of the methods of `aicr.native.k8s`.
+---@param methods table
+function task.k8s(methods) end
+
 --- Runs functions side by side until all ended, or one raised (which is raised here). Yields.
 ---@param functions fun()[]
 function task.all(functions) end
