@@ -31,6 +31,19 @@ function M.suggestion(word, known)
   return nearest and ('; did you mean "%s"?'):format(nearest) or ""
 end
 
+local LISTED <const> = 10
+
+--- The same; where none is near, the known words, when there are not too many to read.
+--- @param word string
+--- @param known table list of strings
+function M.known(word, known)
+  local near = M.suggestion(word, known)
+  if near ~= "" or #known == 0 or #known > LISTED then
+    return near
+  end
+  return "; expected one of: " .. table.concat(known, ", ")
+end
+
 local Problems = {}
 Problems.__index = Problems
 

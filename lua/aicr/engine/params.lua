@@ -82,7 +82,7 @@ local function assign_timeout(item, given, source, problems)
 end
 
 local function unknown_key(items, key, source, problems, what)
-  local near = source.hide and "" or message.suggestion(tostring(key), keys_of(items))
+  local near = source.hide and "" or message.known(tostring(key), keys_of(items))
   problems:add('%s: %s "%s"%s', source.by, what, source.hide and "***" or tostring(key), near)
 end
 

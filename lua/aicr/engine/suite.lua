@@ -121,20 +121,28 @@ local function is_date(text)
     and pcall(time.parse, text .. "T00:00:00Z")
 end
 
+local WAIVER <const> = { "expires", "reason" }
+
+local function check_waiver_fields(suite, name, waiver, problems)
+  for _, field in ipairs(names_of(waiver)) do
+    if field ~= "reason" and field ~= "expires" then
+      problems:add('%s: waive["%s"]: unknown field "%s"%s', suite.path, name, field,
+        message.known(tostring(field), WAIVER))
+    end
+  end
+end
+
 local function check_waivers(suite, problems)
   for _, name in ipairs(names_of(suite.meta.waive or {})) do
     local waiver = suite.meta.waive[name]
+    if type(waiver) == "table" then
+      check_waiver_fields(suite, name, waiver, problems)
+    end
     if type(waiver) ~= "table" or type(waiver.reason) ~= "string" or waiver.reason == "" then
       problems:add('%s: waive["%s"] needs a reason', suite.path, name)
     elseif not is_date(waiver.expires) then
       problems:add('%s: waive["%s"].expires: expected a date such as "2026-06-30", found "%s"',
         suite.path, name, tostring(waiver.expires))
-    else
-      for field in pairs(waiver) do
-        if field ~= "reason" and field ~= "expires" then
-          problems:add('%s: waive["%s"]: unknown field "%s"', suite.path, name, tostring(field))
-        end
-      end
     end
   end
 end

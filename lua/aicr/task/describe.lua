@@ -182,8 +182,14 @@ local function fields_of(spec)
   return names
 end
 
--- Reads the table v by a spec {field = {type, required}}.
-local function read_table(v, path, spec)
+-- The nearest of the known fields, else all of them.
+local function expected(word, fields)
+  local near = suggestion(word, fields)
+  return near ~= "" and near or "; expected one of: " .. table.concat(fields, ", ")
+end
+
+-- Reads the table v by a spec {field = {type, required}}; `meant` are the fields to suggest, when they are not its own.
+local function read_table(v, path, spec, meant)
   local prefix = path == "" and "" or path .. "."
   if type(v) ~= "table" then
     fail("%s: expected a table, got %s", path, quoted(v))
@@ -191,7 +197,7 @@ local function read_table(v, path, spec)
   for k in next, v do
     if not spec[k] then
       fail("unknown field %s%s", type(k) == "string" and ('"%s%s"'):format(prefix, text.printable(k)) or quoted(k),
-        suggestion(k, fields_of(spec)))
+        expected(k, meant or fields_of(spec)))
     end
   end
   local out = {}
@@ -289,6 +295,17 @@ local SUITE <const> = {
   waive = { "any" },
 }
 
+-- The fields of two specs: a misspelt `checks` makes a suite look like a check.
+local function either(one, other)
+  local names = {}
+  for _, spec in ipairs { one, other } do
+    for name in pairs(spec) do
+      names[name] = true
+    end
+  end
+  return fields_of(names)
+end
+
 --- Describes what a file returned.
 -- @param value any
 -- @return table `{kind="check"|"suite", meta={…}}`, plain data
@@ -300,7 +317,8 @@ function M.describe(value)
   if rawget(value, "run") == nil and rawget(value, "checks") ~= nil then
     return { kind = "suite", meta = read_table(value, "", SUITE) }
   end
-  return { kind = "check", meta = read_table(value, "", CHECK) }
+  local meant = rawget(value, "run") == nil and either(CHECK, SUITE) or nil
+  return { kind = "check", meta = read_table(value, "", CHECK, meant) }
 end
 
 return M
