@@ -111,12 +111,22 @@ local function note(ending)
   skipped = skipped or skip
 end
 
+-- The table that ends a check; a text in its place is answered with the form to write.
+local function ending_of(t, known, what)
+  if type(t) ~= "table" then
+    local message = type(t) == "string" and clip(t, 200) or "what was seen"
+    error(('%s takes a table, got %s: write %s { reason = "a-word", message = %s }'):format(what,
+      t == nil and "nothing" or type(t), what, (("%q"):format(message):gsub("\\\n", "\\n"))), 3)
+  end
+  return take(t, known, what)
+end
+
 local FAIL <const> = { code = true, reason = true, message = true, why = true, fix = true, details = true }
 
 --- Ends the check as a fail. It stands even when the error that leaves here is caught.
 -- @param t table {code=(default CONFLICT), reason=, message=, why=, fix=, details=}
 function ctx:fail(t)
-  t = take(t, FAIL, "ctx:fail")
+  t = ending_of(t, FAIL, "ctx:fail")
   need(t.message, "string", "ctx:fail: message")
   need_reason(t.reason, "ctx:fail")
   t.code = t.code == nil and "CONFLICT" or t.code
@@ -130,7 +140,7 @@ end
 --- Ends the check as a skip: it does not apply here. Never for something that could not be read.
 -- @param t table {reason=, message=}
 function ctx:skip(t)
-  t = take(t, { reason = true, message = true }, "ctx:skip")
+  t = ending_of(t, { reason = true, message = true }, "ctx:skip")
   need(t.message, "string", "ctx:skip: message")
   need_reason(t.reason, "ctx:skip")
   clip_texts(t, "ctx:skip")
