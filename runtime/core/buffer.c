@@ -68,13 +68,19 @@ void aicr_buf_init(struct aicr_buf *b, size_t max)
 void aicr_buf_free(struct aicr_buf *b)
 {
   size_t max = b->max;
+  bool secret = b->secret;
 
+  if (secret && b->data)
+    explicit_bzero(b->data, b->cap);
   aicr_free(b->data);
   aicr_buf_init(b, max);
+  b->secret = secret;
 }
 
 void aicr_buf_reset(struct aicr_buf *b)
 {
+  if (b->secret && b->data)
+    explicit_bzero(b->data, b->len);
   b->len = 0;
   b->failed = false;
   b->no_memory = false;
@@ -88,6 +94,19 @@ static bool give_up(struct aicr_buf *b, bool no_memory)
   b->failed = true;
   b->no_memory = no_memory;
   return false;
+}
+
+/* realloc() would leave a copy behind where it moves a block. */
+static char *move_secret(const struct aicr_buf *b, size_t cap)
+{
+  char *data = aicr_realloc(NULL, cap);
+
+  if (data && b->data) {
+    memcpy(data, b->data, b->len + 1);
+    explicit_bzero(b->data, b->cap);
+    aicr_free(b->data);
+  }
+  return data;
 }
 
 /* The NUL has room too. */
@@ -108,7 +127,7 @@ bool aicr_buf_room(struct aicr_buf *b, size_t len)
     cap = need;
   if (cap > b->max + 1)
     cap = b->max + 1;
-  data = aicr_realloc(b->data, cap);
+  data = b->secret ? move_secret(b, cap) : aicr_realloc(b->data, cap);
   if (!data)
     return false;
   b->data = data;
@@ -149,6 +168,7 @@ bool aicr_buf_addf(struct aicr_buf *b, const char *fmt, ...)
 {
   char text[256];
   va_list ap;
+  bool fits, ok;
   int n;
 
   va_start(ap, fmt);
@@ -156,10 +176,12 @@ bool aicr_buf_addf(struct aicr_buf *b, const char *fmt, ...)
   va_end(ap);
   if (n < 0)
     return give_up(b, false);
-  if ((size_t)n < sizeof(text))
-    return aicr_buf_add(b, text, (size_t)n);
-  if (!reserve(b, (size_t)n))
-    return false;
+  fits = (size_t)n < sizeof(text);
+  ok = fits ? aicr_buf_add(b, text, (size_t)n) : reserve(b, (size_t)n);
+  if (b->secret)
+    explicit_bzero(text, sizeof(text));
+  if (fits || !ok)
+    return ok;
   va_start(ap, fmt);
   vsnprintf(b->data + b->len, (size_t)n + 1, fmt, ap);
   va_end(ap);

@@ -18,6 +18,7 @@ struct aicr_buf {
   size_t max;
   bool failed;
   bool no_memory; /* …because there was no memory */
+  bool secret;    /* set after init: no memory is given back unwiped */
 };
 
 /* Makes *b empty with room for at most `max` bytes. Allocates nothing. */

@@ -26,6 +26,11 @@ void aicr_json_free(struct aicr_json_reader *r)
   aicr_buf_free(&r->scratch);
 }
 
+void aicr_json_secret(struct aicr_json_reader *r)
+{
+  r->scratch.secret = true;
+}
+
 void aicr_json_feed(struct aicr_json_reader *r, const char *data, size_t len)
 {
   assert(r->state >= ST_END || r->chunk_pos == r->chunk_len);

@@ -78,6 +78,9 @@ void aicr_json_init(struct aicr_json_reader *r, enum aicr_json_profile profile,
                     unsigned max_depth);
 void aicr_json_free(struct aicr_json_reader *r);
 
+/* After aicr_json_init(): what the reader keeps of the text is wiped. */
+void aicr_json_secret(struct aicr_json_reader *r);
+
 /* Hands in the next chunk; it must stay valid until the reader asks for MORE.
  * Only allowed at the beginning and after MORE. */
 void aicr_json_feed(struct aicr_json_reader *r, const char *data, size_t len);

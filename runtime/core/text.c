@@ -224,6 +224,67 @@ bool aicr_buf_add_printable(struct aicr_buf *b, const char *data, size_t len)
   return !b->failed;
 }
 
+/* How many bytes the escape sequence has whose introducer, ESC `kind` or the C1
+ * character that stands for the two, ends at data: ECMA-48 5.4 and 5.6. */
+static size_t sequence_length(uint32_t kind, const char *data, size_t len)
+{
+  size_t i = 0;
+
+  if (kind == '[') {
+    while (i < len && data[i] >= 0x20 && data[i] <= 0x3F)
+      i++;
+    return i < len && data[i] >= 0x40 && data[i] <= 0x7E ? i + 1 : i;
+  }
+  if (kind != ']' && kind != 'P' && kind != 'X' && kind != '^' && kind != '_')
+    return 0;
+  /* A string, which BEL or ST ends; never over a line, so that an introducer
+   * alone does not swallow what follows. */
+  for (; i < len && data[i] != '\n'; i++) {
+    if (data[i] == '\a')
+      return i + 1;
+    if (len - i >= 2 && (memcmp(data + i, "\033\\", 2) == 0 ||
+                         memcmp(data + i, "\xC2\x9C", 2) == 0))
+      return i + 2;
+  }
+  return i;
+}
+
+/* The same for a sequence that starts with ESC or a C1 character of n bytes. */
+static size_t skip_sequence(const char *data, size_t len, uint32_t cp, size_t n)
+{
+  if (cp >= 0x80)
+    return n + sequence_length(cp - 0x40, data + n, len - n);
+  while (n < len && data[n] >= 0x20 && data[n] <= 0x2F)
+    n++;
+  if (n == len || data[n] < 0x30 || data[n] > 0x7E)
+    return n;
+  if (n > 1)
+    return n + 1;
+  n++;
+  return n + sequence_length((unsigned char)data[n - 1], data + n, len - n);
+}
+
+bool aicr_buf_add_plain(struct aicr_buf *b, const char *data, size_t len)
+{
+  size_t i = 0;
+
+  while (i < len) {
+    uint32_t cp = 0;
+    size_t n = aicr_utf8_decode(data + i, len - i, &cp);
+
+    if (n == 0)
+      aicr_buf_adds(b, "\xEF\xBF\xBD");
+    else if (cp == 0x1B || (cp >= 0x80 && cp <= 0x9F))
+      n = skip_sequence(data + i, len - i, cp, n);
+    else if (cp == '\t')
+      aicr_buf_addc(b, ' ');
+    else if (cp == '\n' || !is_control(cp))
+      aicr_buf_add(b, data + i, n);
+    i += n == 0 ? 1 : n;
+  }
+  return !b->failed;
+}
+
 bool aicr_buf_add_utf8(struct aicr_buf *b, const char *data, size_t len)
 {
   size_t start = 0, i = 0;

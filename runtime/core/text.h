@@ -40,6 +40,11 @@ const char *aicr_quote(struct aicr_quoted *q, const char *data, size_t len);
  * as \x1b-style escapes; newline and tab stay. */
 bool aicr_buf_add_printable(struct aicr_buf *b, const char *data, size_t len);
 
+/* Appends text without what steers a terminal: escape sequences (ECMA-48, also
+ * with C1 introducers, also cut short) and control characters are left out, a
+ * newline stays, a tab becomes a blank, a bad byte U+FFFD. */
+bool aicr_buf_add_plain(struct aicr_buf *b, const char *data, size_t len);
+
 /* Appends text as valid UTF-8: each bad byte becomes U+FFFD. */
 bool aicr_buf_add_utf8(struct aicr_buf *b, const char *data, size_t len);
 

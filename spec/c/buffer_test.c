@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/buffer.h"
 
+#include <malloc.h>
+
 #include "rows.h"
 #include "torture.h"
 
@@ -177,6 +179,61 @@ static void test_realloc_of_nothing(void **state)
   assert_null(aicr_realloc(NULL, 0));
 }
 
+#define SECRET "hunter2-hunter2"
+
+static size_t given_back;
+
+static bool holds_secret(const char *data, size_t len)
+{
+  for (size_t i = 0; i + strlen(SECRET) <= len; i++)
+    if (memcmp(data + i, SECRET, strlen(SECRET)) == 0)
+      return true;
+  return false;
+}
+
+/* Looks into each block that is given back. */
+static void *looking_realloc(void *ptr, size_t size)
+{
+  if (ptr) {
+    assert_false(holds_secret(ptr, malloc_usable_size(ptr)));
+    given_back++;
+  }
+  if (size == 0) {
+    free(ptr);
+    return NULL;
+  }
+  return realloc(ptr, size);
+}
+
+/* Grown by every way to append, emptied, overflowed, released. */
+static void test_secret_is_wiped(void **state)
+{
+  void *(*before)(void *, size_t) = aicr_realloc;
+  struct aicr_buf b;
+
+  (void)state;
+  aicr_realloc = looking_realloc;
+  given_back = 0;
+  aicr_buf_init(&b, 8192);
+  b.secret = true;
+  assert_true(aicr_buf_adds(&b, SECRET));
+  for (int i = 0; i < 60; i++)
+    assert_true(aicr_buf_addf(&b, SECRET "%*d", i * 2, i));
+  assert_int_equal(memcmp(b.data, SECRET, strlen(SECRET)), 0);
+  assert_true(given_back > 3);
+  aicr_buf_reset(&b);
+  assert_false(holds_secret(b.data, b.cap));
+  assert_true(aicr_buf_adds(&b, SECRET));
+  assert_false(aicr_buf_addf(&b, "%9000d", 1));
+  assert_true(b.failed);
+  aicr_buf_reset(&b);
+  assert_true(b.secret);
+  assert_true(aicr_buf_adds(&b, SECRET));
+  aicr_buf_free(&b);
+  assert_true(b.secret);
+  aicr_realloc = before;
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -190,6 +247,7 @@ int main(void)
       cmocka_unit_test(test_strndup),
       cmocka_unit_test(test_allocations_fail),
       cmocka_unit_test(test_realloc_of_nothing),
+      cmocka_unit_test(test_secret_is_wiped),
   };
 
   return cmocka_run_group_tests_name("buffer", tests, NULL, NULL);

@@ -229,6 +229,83 @@ static const struct {
     {SPAN("a\xFFz\xFE"), SPAN("a�z�")},
 };
 
+static const struct {
+  struct span text, wanted;
+} plain[] = {
+    {SPAN(""), SPAN("")},
+    {SPAN("é\tb\nc"), SPAN("é b\nc")},
+    {SPAN("\x1b[1mbold\x1b[0m"), SPAN("bold")},
+    {SPAN("\x1b[38;5;1mred"), SPAN("red")},
+    {SPAN("\x1b[?25lx\x1b[ qy"), SPAN("xy")},
+    {SPAN("\x1b]0;title\ax"), SPAN("x")},
+    {SPAN("\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\"), SPAN("link")},
+    {SPAN("\x1bPq#0\x1b\\x\x1b_a\xC2\x9Cy"), SPAN("xy")},
+    {SPAN("\x1b(Bx\x1b=y\x1b"
+          "7z"),
+     SPAN("xyz")},
+    {SPAN("\xC2\x9B"
+          "1mx\xC2\x9D"
+          "0;t\ay\xC2\x85z"),
+     SPAN("xyz")},
+    {SPAN("\x1b[1"), SPAN("")},
+    {SPAN("\x1b"), SPAN("")},
+    {SPAN("\x1b\x1b[1mx"), SPAN("x")},
+    {SPAN("\x1b[1\x01x"), SPAN("x")},
+    {SPAN("\x1b]0;open\nnext"), SPAN("\nnext")},
+    {SPAN("\x1b\nx"), SPAN("\nx")},
+    {SPAN("a\0b\rc\x7F"
+          "d\xE2\x80\xAE"
+          "e"),
+     SPAN("abcde")},
+    {SPAN("a\xFFz\x9B"), SPAN("a\xEF\xBF\xBDz\xEF\xBF\xBD")},
+};
+
+static void test_plain(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < COUNT(plain); i++) {
+    struct aicr_buf b;
+
+    aicr_buf_init(&b, 1000);
+    assert_true(aicr_buf_add_plain(&b, plain[i].text.data, plain[i].text.len));
+    assert_int_equal(b.len, plain[i].wanted.len);
+    if (b.len > 0)
+      assert_memory_equal(b.data, plain[i].wanted.data, b.len);
+    aicr_buf_free(&b);
+  }
+}
+
+/* Whatever is cut or put together of these pieces: valid, and nothing left that
+ * steers. */
+static void test_plain_steers_nothing(void **state)
+{
+  static const char *const pieces[] = {
+      "\x1b", "[", "]",    "1;2",  "m", "\xC2\x9B",    "\\",
+      "\a",   "é", "\xC2", "\x9C", "(", "\xE2\x80\xAE"};
+  const size_t base = COUNT(pieces);
+
+  (void)state;
+  for (size_t n = 0; n < base * base * base * base; n++) {
+    struct aicr_buf in, out;
+    uint32_t cp = 0;
+
+    aicr_buf_init(&in, 100);
+    aicr_buf_init(&out, 1000);
+    for (size_t i = 0, left = n; i < 4; i++, left /= base)
+      aicr_buf_adds(&in, pieces[left % base]);
+    assert_true(aicr_buf_add_plain(&out, in.data, in.len));
+    for (size_t i = 0; i < out.len;) {
+      size_t step = aicr_utf8_decode(out.data + i, out.len - i, &cp);
+
+      assert_true(step > 0);
+      assert_true(cp >= 0x20 && !(cp >= 0x7F && cp <= 0x9F) && cp != 0x202E);
+      i += step;
+    }
+    aicr_buf_free(&in);
+    aicr_buf_free(&out);
+  }
+}
+
 static void test_repairs(void **state)
 {
   (void)state;
@@ -356,6 +433,8 @@ int main(void)
       cmocka_unit_test(test_trim),
       cmocka_unit_test(test_escapes),
       cmocka_unit_test(test_quote_is_cut),
+      cmocka_unit_test(test_plain),
+      cmocka_unit_test(test_plain_steers_nothing),
       cmocka_unit_test(test_repairs),
       cmocka_unit_test(test_no_memory),
       cmocka_unit_test(test_distances),
