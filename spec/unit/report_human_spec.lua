@@ -206,6 +206,54 @@ describe("the human report", function()
     assert.is_nil(render({ passing }):find("8 found", 1, true))
   end)
 
+  it("verbose shows what was compared and printed", function()
+    local log = { { level = "info", text = "one\ntwo" }, { level = "warn", text = "three" } }
+    local passing = res("a", "pass", {
+      log = log,
+      measures = { { name = "busbw", value = 327.2, unit = "GB/s", limit = ">= 250" } },
+      expectations = {
+        { what = "node-a", op = "==", actual = "8", expected = "8", ok = true },
+        { what = "busbw", op = ">=", actual = 327.2, expected = 250, ok = true },
+        { what = "names", op = "same_set", actual = { "x", "y" }, expected = { "y", "x" }, ok = true },
+      },
+    })
+    local failing_too = res("b", "fail", { code = "CONFLICT", reason = "bad", message = "m", log = log })
+    local out = render({ passing, failing_too }, nil, { verbose = true })
+    assert.truthy(out:find("0.4s   it holds\n        node-a: \"8\" == \"8\"\n"
+      .. '        names: ["x","y"] same_set ["y","x"]\n'
+      .. "        log: one\n        log: two\n        log (warn): three\n", 1, true), out)
+    assert.truthy(out:find("\n    log: one\n    log: two\n    log (warn): three\n", 1, true), out)
+    local _, busbw = out:gsub("busbw", "")
+    assert.equal(1, busbw)
+    assert.is_nil(render({ passing, failing_too }):find("log", 1, true))
+    assert.is_nil(render({ passing }):find("node-a", 1, true))
+  end)
+
+  it("verbose shows what of a waived failure does not hold", function()
+    local out = render({ res("a", "fail", { code = "CONFLICT", reason = "bad", message = "m",
+      waived = { reason = "OPS-812", expires = "2026-06-30" },
+      expectations = { { what = "n", op = "==", actual = 7, expected = 8, ok = false } } }) }, nil,
+      { verbose = true })
+    assert.truthy(out:find("\n        n: got 7, required == 8\n", 1, true), out)
+  end)
+
+  it("verbose shows the last twenty lines of each sort, and where the others are", function()
+    local lines, entries, log = {}, {}, {}
+    for i = 1, 25 do
+      lines[i] = ("seen %02d"):format(i)
+      entries[i] = { what = ("n%02d"):format(i), op = "==", actual = i, expected = i, ok = true }
+      log[i] = { level = "info", text = ("said %02d"):format(i) }
+    end
+    local out = render({ res("a", "pass", { evidence = lines, expectations = entries, log = log }) },
+      { json_report = "r.json" }, { verbose = true })
+    local _, cut = out:gsub("        … 5 more lines in r%.json\n", "")
+    assert.equal(3, cut)
+    for _, row in ipairs { { "seen 05", false }, { "seen 06", true }, { "n05: 5", false },
+      { "n06: 6", true }, { "said 05", false }, { "said 06", true }, { "said 25", true } } do
+      assert.equal(row[2], out:find(row[1], 1, true) ~= nil, row[1])
+    end
+  end)
+
   it("says what was skipped and waived, and when nothing was verified", function()
     local out = render {
       res("nccl", "skip", { reason = "nodes-busy", result = "14 of 16 GPUs are in use" }),

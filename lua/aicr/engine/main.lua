@@ -128,21 +128,36 @@ local function notes(job)
   return out
 end
 
---- Opens the cluster or the recording; nil when the recording that was named cannot be used.
+local OPEN_FIX <const> = {
+  recording = "name a folder of files that kubectl get -o json wrote whole, or one of them",
+  kubeconfig = "name a kubeconfig that kubectl takes: --kubeconfig FILE",
+  context = "name one of its contexts: kubectl config get-contexts",
+}
+
+--- What the command line named and cannot be used is a mistake of the command line.
+local function say_unusable(job, option, err)
+  local value, why = job.options[option], err.message or "cannot be used"
+  say(job.host, {
+    what = ("--%s %s"):format(option, why:find(value, 1, true) and why or value .. ": " .. why),
+    fix = OPEN_FIX[option],
+  })
+  say(job.host, "no check was run")
+end
+
+--- Opens the cluster or the recording; nil when the one that was named cannot be used.
 local function open_cluster(job)
-  local recording = job.options.recording
-  local cluster = job.host.cluster { recording = recording }
-  if not cluster.ok and recording then
-    local why = cluster.error and cluster.error.message or "cannot be used"
-    say(job.host, {
-      what = "--recording " .. (why:find(recording, 1, true) and why or recording .. ": " .. why),
-      fix = "name a folder of files that kubectl get -o json wrote whole, or one of them",
-    })
-    say(job.host, "no check was run")
-    return nil
-  end
+  local options = job.options
+  local cluster = job.host.cluster {
+    recording = options.recording, kubeconfig = options.kubeconfig, context = options.context,
+  }
   for _, warning in ipairs(cluster.warnings or {}) do
     say(job.host, "warning: " .. warning)
+  end
+  local named = options.recording and "recording" or options.kubeconfig and "kubeconfig"
+    or options.context and "context"
+  if not cluster.ok and named then
+    say_unusable(job, named, cluster.error or {})
+    return nil
   end
   return cluster
 end
@@ -157,7 +172,8 @@ local function look_at_target(job, cluster, context)
     job.suites)
   job.target_reason = found.reason
   job.target = {
-    context = cluster.context, server_version = cluster.server_version,
+    context = cluster.context, server = cluster.server, insecure = cluster.insecure or nil,
+    server_version = cluster.server_version or found.server_version,
     recording = job.options.recording,
     platform = name or found.platform, gpu_nodes = found.gpu_nodes, gpus = found.gpus,
   }
@@ -210,6 +226,7 @@ local function execute(job, given, cluster, style)
   job.emptied = job.emptied or why
   local watch = progress.new(host, {
     version = given.version, target = job.target, recipe = job.recipe, names = names_of(job.plan),
+    json_report = job.reports.json_file,
   }, style)
   local limit = job.limits.timeout_ms
   local results, later, unconfirmed = runs.execute(job.plan, host, {

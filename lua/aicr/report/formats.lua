@@ -94,12 +94,14 @@ end
 
 --- What is written where.
 --- @param options table format, output (list) as given
---- @return table {format of stdout, outputs = list of {format, file}}
+--- @return table {format of stdout, outputs = list of {format, file}, json_file = the first that is JSON}
 function M.parse(options, problems)
   local out = { format = options.format or "human", outputs = {} }
   accept(out.format, "--format", problems)
   for _, text in ipairs(options.output or {}) do
-    out.outputs[#out.outputs + 1] = parse_output(text, problems)
+    local output = parse_output(text, problems)
+    out.outputs[#out.outputs + 1] = output
+    out.json_file = out.json_file or (output and output.format == "json" and output.file or nil)
   end
   return out
 end

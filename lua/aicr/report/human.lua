@@ -204,20 +204,36 @@ local function labelled(page, label, s)
   end
 end
 
-local function evidence(page, run, result)
-  local lines = result.evidence
-  if #lines == 0 then
-    return
-  end
-  page:blank()
+--- The last lines of a list, and how many are left out.
+local function last_lines(page, run, lines, indent)
   if #lines > EVIDENCE then
     local where = run.json_report and ("in %s"):format(run.json_report) or "with -f json"
-    page:add(("    %s %d more lines %s"):format(page.style.glyphs.more, #lines - EVIDENCE,
-      page:show(where)))
+    page:paragraph(indent, ("%s %d more lines %s"):format(page.style.glyphs.more, #lines - EVIDENCE,
+      where))
   end
   for i = math.max(1, #lines - EVIDENCE + 1), #lines do
-    page:paragraph(4, lines[i], "dim")
+    page:paragraph(indent, lines[i], "dim")
   end
+end
+
+local function evidence(page, run, result)
+  if #result.evidence > 0 then
+    page:blank()
+    last_lines(page, run, result.evidence, 4)
+  end
+end
+
+--- What a check printed, as lines.
+local function log_lines(result)
+  local lines = {}
+  for _, entry in ipairs(result.log) do
+    local level = opt(entry.level)
+    local label = (level and level ~= "info") and ("log (%s): "):format(level) or "log: "
+    for line in (tostring(opt(entry.text) or "") .. "\n"):gmatch("([^\n]*)\n") do
+      lines[#lines + 1] = label .. line
+    end
+  end
+  return lines
 end
 
 local function findings(page, result)
@@ -251,7 +267,7 @@ local function measures(page, result)
     if opt(m.limit) then
       line = ("%s, required %s"):format(line, text.limit(m.limit))
     end
-    page:paragraph(4, line, "dim")
+    page:paragraph(8, line, "dim")
   end
 end
 
@@ -262,7 +278,7 @@ local function see(result)
   return "aicr-run --explain " .. (result.origin == "built-in" and result.explain or result.path)
 end
 
-local function detail(page, run, result)
+local function detail(page, run, result, verbose)
   page:blank()
   detail_head(page, result)
   page:paragraph(4, result.message)
@@ -271,6 +287,9 @@ local function detail(page, run, result)
   end
   findings(page, result)
   evidence(page, run, result)
+  if verbose then
+    last_lines(page, run, log_lines(result), 4)
+  end
   page:blank()
   if result.why then
     labelled(page, "why", result.why)
@@ -287,10 +306,28 @@ local function detail(page, run, result)
   end
 end
 
-local function passing_detail(page, result)
-  for _, line in ipairs(result.evidence) do
-    page:paragraph(8, line, "dim")
+--- What was compared, in lines. What is a measure too is told as that.
+local function compared_lines(result)
+  local measured, lines = {}, {}
+  for _, m in ipairs(result.measures) do
+    measured[("%s %s"):format(text.value(m.name), text.value(m.value))] = true
   end
+  for _, e in ipairs(result.expectations) do
+    local what = tostring(opt(e.what) or "value")
+    if not e.ok then
+      table.move(text.expectation(e), 1, 2, #lines + 1, lines)
+    elseif not measured[("%s %s"):format(what, text.value(e.actual))] then
+      lines[#lines + 1] = ("%s: %s %s %s"):format(what, text.quoted(e.actual), opt(e.op) or "==",
+        text.quoted(e.expected))
+    end
+  end
+  return lines
+end
+
+local function passing_detail(page, run, result)
+  last_lines(page, run, result.evidence, 8)
+  last_lines(page, run, compared_lines(result), 8)
+  last_lines(page, run, log_lines(result), 8)
   for _, note in ipairs(result.notes) do
     page:paragraph(8, "note: " .. note, "dim")
   end
@@ -354,7 +391,7 @@ function Report:result(result)
   end
   check_line(page, result, self.name_width)
   if options.verbose and not wants_detail(result) then
-    passing_detail(page, result)
+    passing_detail(page, self.run, result)
     measures(page, result)
   end
 end
@@ -364,7 +401,7 @@ end
 function Report:close(run)
   for _, result in ipairs(run.results) do
     if wants_detail(result) then
-      detail(self.page, run, result)
+      detail(self.page, run, result, self.options.verbose)
     end
   end
   closing(self.page, run)
@@ -388,7 +425,7 @@ function M.open(run, names, options)
   for _, name in ipairs(names) do
     width = math.max(width, text.width(page:show(name)) + 1)
   end
-  return setmetatable({ page = page, options = options, name_width = width }, Report)
+  return setmetatable({ page = page, run = run, options = options, name_width = width }, Report)
 end
 
 --- The text of the whole report.

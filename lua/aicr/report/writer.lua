@@ -26,9 +26,7 @@ end
 --- @param watch table|nil the watch that streamed the human report
 function M.write(host, reports, run, options, watch)
   local plain = { terminal = { utf8 = true }, quiet = options.quiet, verbose = options.verbose }
-  for _, output in ipairs(reports.outputs) do
-    run.json_report = run.json_report or (output.format == "json" and output.file or nil)
-  end
+  run.json_report = reports.json_file
   for _, output in ipairs(reports.outputs) do
     local ok, why = host.write(output.file, formats.render(output.format, run, plain))
     if not ok then
