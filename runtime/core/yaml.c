@@ -498,6 +498,7 @@ static bool write_document(struct aicr_yaml *y, struct aicr_yaml_document *doc,
 
   w.budget = (uint64_t)doc->count * AICR_YAML_ALIAS_FACTOR;
   aicr_buf_init(&w.one, SIZE_MAX);
+  w.one.secret = y->secret;
   ok = write_node(&w, 0);
   if (!ok && !json->failed && json->data) {
     json->len = before;

@@ -29,6 +29,7 @@ struct aicr_yaml {
   void *parser; /* private */
   unsigned line;
   unsigned documents;
+  bool secret; /* set after open: our copies of its texts are wiped */
 };
 
 #define AICR_YAML_SIZE_MAX (64u << 20)

@@ -319,6 +319,7 @@ bool aicr_yaml_load(struct aicr_yaml *y, struct aicr_yaml_document *doc,
 
   memset(doc, 0, sizeof(*doc));
   aicr_buf_init(&doc->texts, UINT32_MAX);
+  doc->texts.secret = y->secret;
   do {
     yaml_event_t event;
     bool ok;
