@@ -9,4 +9,8 @@
 #define AICR_SHA256_TEXT 65
 bool aicr_sha256_hex(const void *data, size_t len, char out[AICR_SHA256_TEXT]);
 
+/* SHA-1, for the handshake of RFC 6455 only: no proof of anything. */
+#define AICR_SHA1_SIZE 20
+bool aicr_sha1(const void *data, size_t len, unsigned char out[AICR_SHA1_SIZE]);
+
 #endif

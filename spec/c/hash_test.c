@@ -25,6 +25,26 @@ static void test_digest(void **state)
   assert_string_equal(hex, row->hex);
 }
 
+/* FIPS 180-4 examples. */
+static const struct digest sha1_digests[] = {
+    {"", "da39a3ee5e6b4b0d3255bfef95601890afd80709"},
+    {"abc", "a9993e364706816aba3e25717850c26c9cd0d89d"},
+    {"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+     "84983e441c3bd26ebaae4aa1f95129e5e54670f1"},
+};
+
+static void test_sha1(void **state)
+{
+  const struct digest *row = *state;
+  unsigned char bytes[AICR_SHA1_SIZE];
+  char hex[2 * AICR_SHA1_SIZE + 1];
+
+  assert_true(aicr_sha1(row->text, strlen(row->text), bytes));
+  for (size_t i = 0; i < AICR_SHA1_SIZE; i++)
+    snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
+  assert_string_equal(hex, row->hex);
+}
+
 static void test_no_data(void **state)
 {
   char hex[AICR_SHA256_TEXT];
@@ -51,6 +71,8 @@ int main(void)
 
   for (size_t i = 0; i < COUNT(digests); i++)
     add_row(&r, "sha256 of", digests[i].text, test_digest, &digests[i]);
+  for (size_t i = 0; i < COUNT(sha1_digests); i++)
+    add_row(&r, "sha1 of", sha1_digests[i].text, test_sha1, &sha1_digests[i]);
   add_row(&r, "sha256 of", "no data", test_no_data, NULL);
   add_row(&r, "sha256:", "NUL counts", test_nul_counts, NULL);
   return run_rows(&r, "hash");
