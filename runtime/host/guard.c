@@ -118,13 +118,15 @@ static void replace(lua_State *L, const char *name, lua_CFunction f)
   lua_setfield(L, -2, name);
 }
 
-void aicr_guard_globals(lua_State *L)
+void aicr_guard_xpcall(lua_State *L)
 {
   replace(L, "xpcall", guarded_xpcall);
-  lua_getfield(L, -1, "coroutine");
+}
+
+void aicr_guard_coroutine(lua_State *L)
+{
   replace(L, "close", guarded_close);
   replace(L, "create", guarded_create);
   replace(L, "running", guarded_running);
   replace(L, "wrap", guarded_create);
-  lua_pop(L, 1);
 }

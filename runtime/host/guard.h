@@ -5,9 +5,13 @@
 #include <lua.h>
 
 /* Functions of Lua through which a check could get rid of its limits, made
- * safe. Replaces them in the table of globals on the top, whose `coroutine` is
- * a table of its own: xpcall, coroutine.close, .create, .running, .wrap.
- *                                                              [-0, +0, m] */
-void aicr_guard_globals(lua_State *L);
+ * safe. */
+
+/* Replaces xpcall in the table of globals on the top.          [-0, +0, m] */
+void aicr_guard_xpcall(lua_State *L);
+
+/* Replaces close, create, running and wrap in the copy of the coroutine
+ * library on the top.                                          [-0, +0, m] */
+void aicr_guard_coroutine(lua_State *L);
 
 #endif

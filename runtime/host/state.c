@@ -143,6 +143,9 @@ static int open_state(lua_State *L)
   return 0;
 }
 
+/* What a state allocates before its first collection. */
+#define FIRST_COLLECTION_KB 512
+
 lua_State *aicr_state_new(struct aicr_memory *memory,
                           const struct aicr_roots *roots, void *owner)
 {
@@ -153,6 +156,8 @@ lua_State *aicr_state_new(struct aicr_memory *memory,
     return NULL;
   lua_atpanic(L, on_panic);
   lua_setwarnf(L, on_warning, &warning_open);
+  /* Most checks end before they have made garbage worth a collection. */
+  lua_gc(L, LUA_GCSTEP, -FIRST_COLLECTION_KB);
   lua_pushcfunction(L, open_state);
   lua_pushlightuserdata(L, owner);
   lua_pushlightuserdata(L, (void *)roots);
@@ -173,25 +178,13 @@ void *aicr_state_owner(lua_State *L)
   return owner;
 }
 
-static int unknown_global(lua_State *L)
-{
-  lua_pushvalue(L, 2);
-  lua_rawget(L, lua_upvalueindex(1));
-  if (!lua_isnil(L, -1))
-    return 1;
-  return luaL_error(L, "no global '%s' in a check", luaL_tolstring(L, 2, NULL));
-}
-
-static int refuse_global(lua_State *L)
-{
-  return luaL_error(L, "a check may not set the global '%s': use a local",
-                    luaL_tolstring(L, 2, NULL));
-}
+/* Members that a table of the standard library may have without growing. */
+#define TABLE_ROOM 32
 
 /* Copies one level of the table at the top. */
 static void copy_table(lua_State *L)
 {
-  lua_newtable(L);
+  lua_createtable(L, 0, TABLE_ROOM);
   lua_pushnil(L);
   while (lua_next(L, -3)) {
     lua_pushvalue(L, -2);
@@ -199,6 +192,37 @@ static void copy_table(lua_State *L)
     lua_rawset(L, -4);
   }
   lua_remove(L, -2);
+}
+
+/* The globals of user code lack `key`. A library is copied when it is first
+ * named: user code may change its copy only, and never ours. */
+static int missing_global(lua_State *L)
+{
+  static const char *const tables[] = {"string", "table",     "math",
+                                       "utf8",   "coroutine", NULL};
+  size_t i = 0, len = 0;
+  const char *key =
+      lua_type(L, 2) == LUA_TSTRING ? lua_tolstring(L, 2, &len) : "";
+
+  while (tables[i] && (strlen(tables[i]) != len || strcmp(tables[i], key) != 0))
+    i++;
+  if (!tables[i])
+    return luaL_error(L, "no global '%s' in a check",
+                      luaL_tolstring(L, 2, NULL));
+  lua_getglobal(L, tables[i]);
+  copy_table(L);
+  if (!strcmp(tables[i], "coroutine"))
+    aicr_guard_coroutine(L);
+  lua_pushvalue(L, 2);
+  lua_pushvalue(L, -2);
+  lua_rawset(L, 1);
+  return 1;
+}
+
+static int refuse_global(lua_State *L)
+{
+  return luaL_error(L, "a check may not set the global '%s': use a local",
+                    luaL_tolstring(L, 2, NULL));
 }
 
 /* setmetatable() of user code. Lua runs finalizers without hooks: one that
@@ -228,18 +252,11 @@ static void push_user_globals(lua_State *L)
       "pairs",  "pcall",  "rawequal",     "rawget",   "rawlen",
       "rawset", "select", "tonumber",     "tostring", "type",
       "warn",   "xpcall", "_VERSION",     NULL};
-  static const char *const tables[] = {"string", "table",     "math",
-                                       "utf8",   "coroutine", NULL};
 
-  lua_newtable(L);
+  lua_createtable(L, 0, TABLE_ROOM);
   for (size_t i = 0; functions[i]; i++) {
     lua_getglobal(L, functions[i]);
     lua_setfield(L, -2, functions[i]);
-  }
-  for (size_t i = 0; tables[i]; i++) {
-    lua_getglobal(L, tables[i]);
-    copy_table(L);
-    lua_setfield(L, -2, tables[i]);
   }
   aicr_push_user_require(L);
   lua_setfield(L, -2, "require");
@@ -247,7 +264,11 @@ static void push_user_globals(lua_State *L)
   lua_setfield(L, -2, "print");
   lua_pushcfunction(L, user_setmetatable);
   lua_setfield(L, -2, "setmetatable");
-  aicr_guard_globals(L);
+  aicr_guard_xpcall(L);
+  lua_createtable(L, 0, 1);
+  lua_pushcfunction(L, missing_global);
+  lua_setfield(L, -2, "__index");
+  lua_setmetatable(L, -2);
 }
 
 void aicr_push_user_env(lua_State *L)
@@ -260,7 +281,6 @@ void aicr_push_user_env(lua_State *L)
   push_user_globals(L);
   lua_pushvalue(L, -3);
   lua_setfield(L, -2, "_G");
-  lua_pushcclosure(L, unknown_global, 1);
   lua_setfield(L, -2, "__index");
   lua_pushcfunction(L, refuse_global);
   lua_setfield(L, -2, "__newindex");
