@@ -339,6 +339,13 @@ describe("the platform of a run", function()
     assert.equal(0, code)
     assert.same({ json.null, json.null }, { report.target.gpu_nodes, report.target.gpus })
   end)
+
+  it("and labelled nodes without GPUs stand in the report", function()
+    local found = { result = "2", record = { extra = { gpu_nodes = 2, gpus = 16, gpu_nodes_empty = 1 } } }
+    local _, out, _, report = engine { operands = { "node-health" }, endings = { target = found } }
+    assert.equal(1, report.target.gpu_nodes_empty)
+    assert.truthy(out:find("2 GPU nodes (1 more labelled, without GPUs), 16 GPUs", 1, true))
+  end)
 end)
 
 describe("no cluster", function()

@@ -123,5 +123,18 @@ describe("looking at the target", function()
       node("gce://c", nil, "0"), node("gce://d"),
       { metadata = {}, spec = {}, status = { capacity = { ["nvidia.com/gpu"] = 2 } } } }
     assert.same({ 3, 14 }, { facts.gpu_nodes, facts.gpus })
+    assert.is_nil(facts.gpu_nodes_empty)
+  end)
+
+  it("counts nodes that are labelled and offer no GPU", function()
+    local labels = { { ["cloud.google.com/gke-accelerator"] = "nvidia-h100-mega-80gb" },
+      { ["nvidia.com/gpu.present"] = "true" }, { ["feature.node.kubernetes.io/pci-10de.present"] = "true" },
+      { ["nvidia.com/gpu.present"] = "false" }, {} }
+    local nodes = { node("gce://a", labels[1], "8") }
+    for i, l in ipairs(labels) do
+      nodes[i + 1] = node("gce://n" .. i, l, i == 1 and "0" or nil)
+    end
+    local facts = look(nodes)
+    assert.same({ 1, 8, 3 }, { facts.gpu_nodes, facts.gpus, facts.gpu_nodes_empty })
   end)
 end)

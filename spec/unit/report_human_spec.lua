@@ -206,6 +206,12 @@ describe("the human report", function()
     assert.is_nil(render({ passing }):find("8 found", 1, true))
   end)
 
+  it("says in its head how many labelled nodes have no GPU", function()
+    local target = { gpu_nodes = 2, gpus = 16, gpu_nodes_empty = 1 }
+    assert.equal("aicr-run 0.1.0 · 2 GPU nodes (1 more labelled, without GPUs), 16 GPUs · recipe h100-gke",
+      render({}, { target = target }):match("^[^\n]*"))
+  end)
+
   it("verbose shows what was compared and printed", function()
     local log = { { level = "info", text = "one\ntwo" }, { level = "warn", text = "three" } }
     local passing = res("a", "pass", {

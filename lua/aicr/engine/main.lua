@@ -176,6 +176,7 @@ local function look_at_target(job, cluster, context)
     server_version = cluster.server_version or found.server_version,
     recording = job.options.recording,
     platform = name or found.platform, gpu_nodes = found.gpu_nodes, gpus = found.gpus,
+    gpu_nodes_empty = found.gpu_nodes_empty,
   }
   return signal
 end

@@ -1,8 +1,17 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- Looks at the nodes once, for the head of the report and the platform of the run. It is started
---- like a check; what it finds it records as extra: gpu_nodes, gpus, platform, or a reason.
+--- like a check; what it finds it records as extra: gpu_nodes, gpus, gpu_nodes_empty (marked as GPU
+--- nodes, without a GPU), platform, or a reason.
 local function count(quantity)
   return math.tointeger(tonumber(quantity)) or 0
+end
+
+--- True for a node that ought to have GPUs: GKE's accelerator label, or what the GPU Operator's and
+--- the node feature discovery wrote.
+local function is_marked(node)
+  local labels = node.metadata.labels or {}
+  return labels["cloud.google.com/gke-accelerator"] ~= nil or labels["nvidia.com/gpu.present"] == "true"
+    or labels["feature.node.kubernetes.io/pci-10de.present"] == "true"
 end
 
 local PREFIX <const> = {
@@ -49,17 +58,20 @@ return {
   needs = { "list nodes" },
 
   run = function(ctx)
-    local gpu_nodes, gpus, seen = 0, 0, {}
+    local gpu_nodes, gpus, empty, seen = 0, 0, 0, {}
     for node in ctx.k8s:each("nodes") do
       local capacity = node.status and (node.status.allocatable or node.status.capacity) or {}
       local n = count(capacity["nvidia.com/gpu"])
       if n > 0 then
         gpu_nodes = gpu_nodes + 1
         gpus = gpus + n
+      elseif is_marked(node) then
+        empty = empty + 1
       end
       note_platform(seen, node)
     end
     local facts = { gpu_nodes = gpu_nodes, gpus = gpus }
+    facts.gpu_nodes_empty = empty > 0 and empty or nil
     if seen.mixed then
       facts.reason = "the nodes are of more than one platform"
     elseif seen.unknown or not seen.name then

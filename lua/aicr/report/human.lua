@@ -84,7 +84,9 @@ local function header_parts(page, run)
     parts[#parts + 1] = page:show(target.platform)
   end
   if opt(target.gpu_nodes) then
-    parts[#parts + 1] = ("%s, %s"):format(text.count(target.gpu_nodes, "GPU node"),
+    local empty = opt(target.gpu_nodes_empty)
+    parts[#parts + 1] = ("%s%s, %s"):format(text.count(target.gpu_nodes, "GPU node"),
+      empty and (" (%d more labelled, without GPUs)"):format(empty) or "",
       text.count(target.gpus, "GPU"))
   end
   if run.recipe then
