@@ -42,7 +42,6 @@ bool aicr_base64_decode(const char *text, size_t len, struct aicr_buf *out)
   size_t before = out->len;
   bool ok = true;
 
-  aicr_buf_room(out, len / 4 * 3);
   for (size_t i = 0; i < len && ok; i++) {
     if (text[i] == '\r' || text[i] == '\n')
       continue;
@@ -65,8 +64,6 @@ bool aicr_base64_encode(const void *data, size_t len, struct aicr_buf *out)
 {
   const unsigned char *bytes = data;
 
-  if (len <= SIZE_MAX / 4 * 3 - 3)
-    aicr_buf_room(out, (len + 2) / 3 * 4);
   for (size_t i = 0; i < len; i += 3) {
     size_t left = len - i;
     uint32_t bits = (uint32_t)bytes[i] << 16;

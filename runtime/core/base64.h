@@ -8,7 +8,7 @@
  * Strict: padded, no bits left over, no other characters than CR and LF, which
  * are passed over as Go's decoder does. False, with *out as it was, when the
  * text is none; false with out->failed when the bytes do not fit or there is
- * no memory. Memory is taken once, so that no copy of a secret stays behind. */
+ * no memory. */
 bool aicr_base64_decode(const char *text, size_t len, struct aicr_buf *out);
 
 /* Appends the base64 of data, padded, without line ends. False with
