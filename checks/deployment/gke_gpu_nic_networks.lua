@@ -73,7 +73,7 @@ the recipe ships the runtime, compares the three. It reads, it repairs nothing.]
     if not recipe.declares(ctx.recipe, gke.COMPONENT) then
       ctx:skip {
         reason = "not-declared",
-        message = ("the recipe does not declare %s"):format(gke.COMPONENT),
+        message = recipe.undeclared(ctx.recipe, gke.COMPONENT),
       }
     end
     ctx:evidence("%d GPU NIC networks, %d required: %s", #networks, gke.REQUIRED,

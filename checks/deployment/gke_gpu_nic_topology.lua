@@ -74,7 +74,7 @@ networks an interface is on is not compared with the recipe.]],
     if not recipe.declares(ctx.recipe, gke.COMPONENT) then
       ctx:skip {
         reason = "not-declared",
-        message = ("the recipe does not declare %s"):format(gke.COMPONENT),
+        message = recipe.undeclared(ctx.recipe, gke.COMPONENT),
       }
     end
     local nodes, unlisted = ctx:try(ctx.k8s.list, ctx.k8s, "nodes", { label = gke.NODE_SELECTOR })

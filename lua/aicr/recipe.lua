@@ -398,6 +398,18 @@ function M.declares(recipe, name)
   return component.first_enabled(recipe, name) ~= nil
 end
 
+--- Why a component is not declared, for the message of a skip: there is no recipe, or it says nothing
+--- of the component.
+---@param recipe table|nil
+---@param name string
+---@return string
+function M.undeclared(recipe, name)
+  if recipe == nil then
+    return ("no recipe given: add --recipe FILE, one that declares %s"):format(name)
+  end
+  return ("the recipe does not declare %s"):format(name)
+end
+
 --- The first enabled entry of that name, nil when there is none.
 ---@param recipe table|nil
 ---@param name string

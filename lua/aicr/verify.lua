@@ -38,6 +38,11 @@ local function check_error(err, what)
   end
 end
 
+local function inapplicable(document, name, subject)
+  local why = recipe.undeclared(document, name)
+  return document == nil and why or ("%s: nothing to verify about %s"):format(why, subject)
+end
+
 --- Judges a probe for something that a recipe's component needs (gke-tcpxo.md 3.10):
 --- returns when it is present; raises NOT_FOUND when it is absent (or its API is not served) and
 --- the recipe declares the component; skips the check (`not-declared`) when it does not;
@@ -46,7 +51,7 @@ end
 --- `component` (string), `probe` (error object or nil), `present` (boolean, looked at without a
 --- probe error), `absent` (message of the fail), `reason` (reason of the fail when nothing failed,
 --- "not-found"), `subject` (what is probed, default the component), `inapplicable` (message of the
---- skip).
+--- skip when there is a recipe).
 ---@param ctx table
 ---@param capability table
 function M.require(ctx, capability)
@@ -66,8 +71,7 @@ function M.require(ctx, capability)
   if not recipe.declares(ctx.recipe, name) then
     ctx:skip {
       reason = "not-declared",
-      message = capability.inapplicable
-        or ("the recipe does not declare %s: nothing to verify about %s"):format(name, subject),
+      message = ctx.recipe ~= nil and capability.inapplicable or inapplicable(ctx.recipe, name, subject),
     }
   end
   errors.raise {

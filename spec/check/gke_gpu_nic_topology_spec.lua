@@ -39,6 +39,15 @@ describe(NAME, function()
     assert.equal(1, report.exit)
   end)
 
+  it("says that there is no recipe, as the census does", function()
+    local report = binary.report { "--recording", "spec/fixtures/recordings/lyra-ok", "checks/gke_tcpxo.lua" }
+    assert.equal(2, #report.checks)
+    for _, check in ipairs(report.checks) do
+      assert.equal("skip", check.outcome)
+      assert.equal("no recipe given: add --recipe FILE, one that declares gke-nccl-tcpxo", check.message)
+    end
+  end)
+
   it("lists nothing for a recipe that does not declare TCPXO", function()
     local folder = files.folder()
     local parts = recording.read()
@@ -51,5 +60,6 @@ describe(NAME, function()
     local check = binary.check(report, NAME)
     assert.equal("skip", check.outcome)
     assert.equal("not-declared", check.reason)
+    assert.equal("the recipe does not declare gke-nccl-tcpxo", check.message)
   end)
 end)

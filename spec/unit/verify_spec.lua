@@ -100,6 +100,18 @@ describe("verify.require", function()
     assert.equal("the recipe declares c, but s is not there", err.message)
   end)
 
+  it("says that there is no recipe, whatever the check says of one", function()
+    for _, inapplicable in ipairs { false, "inap" } do
+      local ctx = fake(false)
+      ctx.recipe = nil
+      local verdict, what = verdict_of(verify.require, ctx, { component = "c", present = false,
+        inapplicable = inapplicable or nil })
+      assert.equal("skip", verdict)
+      assert.same({ reason = "not-declared",
+        message = "no recipe given: add --recipe FILE, one that declares c" }, what)
+    end
+  end)
+
   it("knows an API that discovery proves absent", function()
     local probe = client_error { served = false }
     assert.equal("NOT_FOUND", (verdict_of(verify.require, fake(true), { component = "c", probe = probe })))

@@ -27,6 +27,13 @@ function recipe.load(source, filename) end
 ---@nodiscard
 function recipe.declares(document, name) end
 
+--- Why a component is not declared, for the message of a skip.
+---@param document? table
+---@param name string
+---@return string
+---@nodiscard
+function recipe.undeclared(document, name) end
+
 --- The first enabled component of that name.
 ---@param document? table
 ---@param name string
