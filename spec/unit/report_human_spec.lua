@@ -421,6 +421,66 @@ describe("a comparison", function()
     assert.equal("      1…2  equal", draw(rows_of("a/a b/b")))
   end)
 
+  describe("of thousands of rows", function()
+    local function many(n, from, to)
+      local rows = {}
+      for i = 1, n do
+        rows[i] = { k = tostring(i), l = "left", r = (i >= from and i <= to) and "right" or "left" }
+      end
+      return rows
+    end
+    local function shown(rows, fields)
+      return render({ res("a", "fail", { code = "CONFLICT", reason = "bad", message = "m",
+        details = { diff = { key = "k", left = "x", right = "y", rows = rows } } }) }, fields)
+    end
+    local MORE <const> = "      … %d more %s %s\n"
+
+    for _, row in ipairs {
+      { "all differ", many(30000, 1, 30000), 40, 29960, "rows that differ" },
+      { "as many as are shown", many(40, 1, 40), 40, 0 },
+      { "one more", many(41, 1, 41), 40, 1, "row that differs" },
+      { "few, between long runs of equal ones", many(30000, 20000, 20009), 10, 0 },
+      { "an equal one stands before", many(60, 2, 60), 39, 20, "rows that differ" },
+    } do
+      it(row[1], function()
+        for where, fields in pairs { ["with -f json"] = {}, ["in r.json"] = { json_report = "r.json" } } do
+          local out = shown(row[2], fields)
+          local _, marked = out:gsub("≠", "")
+          assert.equal(row[3], marked)
+          local more = MORE:format(row[4], row[5] or "", where)
+          assert.equal(row[4] > 0, out:find(more, 1, true) ~= nil, out)
+          assert.equal(row[4] > 0, out:find(" more ", 1, true) ~= nil)
+        end
+      end)
+    end
+
+    it("is whole in the JSON report", function()
+      local run = result.model { version = "0.1.0", start = 0, stop = 1, seed = 1, notes = {}, id = "x",
+        target = {}, results = { res("a", "fail", { code = "CONFLICT", reason = "bad", message = "m",
+          details = { diff = { key = "k", left = "x", right = "y", rows = many(500, 1, 500) } } }) } }
+      local back = json.decode(require "aicr.report.native".render(run))
+      assert.equal(500, #back.checks[1].details.diff.rows)
+    end)
+  end)
+
+  it("of many expectations, or of large sets, shows forty", function()
+    local entries, names = {}, {}
+    for i = 1, 100 do
+      entries[i] = { what = ("n%03d"):format(i), op = "==", actual = 1, expected = 2, ok = false }
+      names[i] = ("name-%03d"):format(i)
+    end
+    local function shown(expectations)
+      return render { res("a", "fail", { code = "CONFLICT", reason = "bad", message = "m",
+        expectations = expectations }) }
+    end
+    local out = shown(entries)
+    assert.truthy(out:find("n040: got 1, required == 2\n      … 60 more lines with -f json\n", 1, true), out)
+    assert.is_nil(out:find("n041", 1, true))
+    out = shown { { what = "names", op = "same_set", actual = {}, expected = names, ok = false } }
+    assert.truthy(out:find("names: missing name-001, ", 1, true), out)
+    assert.truthy(out:find(", name-040 and 60 more\n", 1, true), out)
+  end)
+
   it("aligns in ASCII, where an arrow is wider", function()
     local rows = { { k = "1", l = "eth1 → network-of-nic-one", r = "eth1 → n2" } }
     assert.equal("          recipe                      deployed\n   != 1   eth1 -> network-of-nic-one  eth1 -> n2",

@@ -6,6 +6,8 @@ local M = {}
 
 local INDENT <const> = 6
 local COLUMN <const> = 20
+--- Rows that stand in full, at most.
+local MOST <const> = 40
 --- What a value needs beside the name of its side; below that it stands under it.
 local ROOM <const> = 16
 
@@ -37,9 +39,24 @@ local function shown_rows(rows)
   return shown
 end
 
-local function widths(rows, shown, diff, style)
-  local key, left, right = 0, text.width(cell(diff.left, style)), text.width(cell(diff.right, style))
+--- The last row that is drawn when at most MOST stand in full, and how many that differ come later.
+local function cut(rows, shown)
+  local drawn, last, left = 0, #rows, 0
   for i, row in ipairs(rows) do
+    if drawn == MOST then
+      last = math.min(last, i - 1)
+      left = left + (differs(row) and 1 or 0)
+    elseif shown[i] then
+      drawn = drawn + 1
+    end
+  end
+  return left > 0 and last or #rows, left
+end
+
+local function widths(rows, last, shown, diff, style)
+  local key, left, right = 0, text.width(cell(diff.left, style)), text.width(cell(diff.right, style))
+  for i = 1, last do
+    local row = rows[i]
     if shown[i] then
       key = math.max(key, text.width(cell(row.k, style)))
       left = math.max(left, text.width(cell(row.l, style)))
@@ -100,9 +117,10 @@ local function equal_run(rows, first, last, style, out)
   out[#out + 1] = (" "):rep(INDENT) .. name .. "  equal"
 end
 
-local function draw_rows(rows, shown, out, style, draw)
+local function draw_rows(rows, last, shown, out, style, draw)
   local first
-  for i, row in ipairs(rows) do
+  for i = 1, last do
+    local row = rows[i]
     if not shown[i] then
       first = first or i
     else
@@ -114,31 +132,36 @@ local function draw_rows(rows, shown, out, style, draw)
     end
   end
   if first then
-    equal_run(rows, first, #rows, style, out)
+    equal_run(rows, first, last, style, out)
   end
 end
 
 --- The lines of a comparison.
 --- @param diff table of text.diff_of
 --- @param style table report.style
+--- @return table lines
+--- @return integer rows that differ and are not among them
 function M.lines(diff, style)
   local rows, out = diff.rows, {}
   local shown = shown_rows(rows)
-  local key, left, right = widths(rows, shown, diff, style)
+  local last, more = cut(rows, shown)
+  local key, left, right = widths(rows, last, shown, diff, style)
   local columns = { key = key, left = left }
   if not next(shown) then
     equal_run(rows, 1, #rows, style, out)
-    return out
+    return out, more
   end
   if style.width and INDENT + key + left + right > style.width then
-    draw_rows(rows, shown, out, style, function(row) stacked(row, columns, style, diff, out) end)
-    return out
+    draw_rows(rows, last, shown, out, style, function(row)
+      stacked(row, columns, style, diff, out)
+    end)
+    return out, more
   end
   out[1] = (" "):rep(INDENT + key) .. text.pad(cell(diff.left, style), left) .. cell(diff.right, style)
-  draw_rows(rows, shown, out, style, function(row)
+  draw_rows(rows, last, shown, out, style, function(row)
     out[#out + 1] = side_by_side(row, columns, style)
   end)
-  return out
+  return out, more
 end
 
 return M

@@ -12,6 +12,8 @@ local NAME_WIDTH <const> = 26
 local DURATION_WIDTH <const> = 6
 local PLACE_COLUMN <const> = 65
 local EVIDENCE <const> = 20
+--- Lines of what does not hold, and names in one of them.
+local FINDINGS <const> = 40
 local PHRASE <const> = 60
 local PHRASE_ROOM <const> = 20
 
@@ -206,13 +208,17 @@ local function labelled(page, label, s)
   end
 end
 
---- The last lines of a list, and how many are left out.
-local function last_lines(page, run, lines, indent)
-  if #lines > EVIDENCE then
-    local where = run.json_report and ("in %s"):format(run.json_report) or "with -f json"
-    page:paragraph(indent, ("%s %d more lines %s"):format(page.style.glyphs.more, #lines - EVIDENCE,
-      where))
+--- Says how much is left out, and where it is whole.
+local function left_out(page, run, n, what, indent)
+  if n > 0 then
+    page:paragraph(indent, ("%s %d more %s %s"):format(page.style.glyphs.more, n, what,
+      run.json_report and "in " .. run.json_report or "with -f json"))
   end
+end
+
+--- The last lines of a list.
+local function last_lines(page, run, lines, indent)
+  left_out(page, run, #lines - EVIDENCE, "lines", indent)
   for i = math.max(1, #lines - EVIDENCE + 1), #lines do
     page:paragraph(indent, lines[i], "dim")
   end
@@ -238,30 +244,30 @@ local function log_lines(result)
   return lines
 end
 
-local function findings(page, result)
+local function findings(page, run, result)
   local compared = text.diff_of(result.details)
-  local lines = {}
   if compared then
-    lines = diff.lines(compared, page.style)
-  end
-  if #lines > 0 then
+    local lines, more = diff.lines(compared, page.style)
     page:blank()
     for _, line in ipairs(lines) do
       page:add(line)
     end
+    left_out(page, run, more, more == 1 and "row that differs" or "rows that differ", 6)
     return
   end
-  local said = text.findings(result)
+  local said = text.findings(result, FINDINGS)
   if #said > 0 then
     page:blank()
-    for _, line in ipairs(said) do
-      page:paragraph(6, line)
+    for i = 1, math.min(#said, FINDINGS) do
+      page:paragraph(6, said[i])
     end
+    left_out(page, run, #said - FINDINGS, "lines", 6)
   end
 end
 
-local function measures(page, result)
-  for _, m in ipairs(result.measures) do
+local function measure_lines(result)
+  local lines = {}
+  for i, m in ipairs(result.measures) do
     local line = ("%s %s"):format(text.value(m.name), text.value(m.value))
     if opt(m.unit) then
       line = line .. " " .. m.unit
@@ -269,8 +275,9 @@ local function measures(page, result)
     if opt(m.limit) then
       line = ("%s, required %s"):format(line, text.limit(m.limit))
     end
-    page:paragraph(8, line, "dim")
+    lines[i] = line
   end
+  return lines
 end
 
 local function see(result)
@@ -287,7 +294,7 @@ local function detail(page, run, result, verbose)
   for _, line in ipairs(result.trace) do
     page:paragraph(6, "in  " .. line, "dim")
   end
-  findings(page, result)
+  findings(page, run, result)
   evidence(page, run, result)
   if verbose then
     last_lines(page, run, log_lines(result), 4)
@@ -394,7 +401,7 @@ function Report:result(result)
   check_line(page, result, self.name_width)
   if options.verbose and not wants_detail(result) then
     passing_detail(page, self.run, result)
-    measures(page, result)
+    last_lines(page, self.run, measure_lines(result), 8)
   end
 end
 

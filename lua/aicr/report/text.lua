@@ -198,22 +198,25 @@ local function missing_from(a, b)
   return out
 end
 
-local function add_side(lines, what, word, items)
+local function add_side(lines, what, word, items, most)
   if #items > 0 then
-    lines[#lines + 1] = ("%s: %s %s"):format(what, word, table.concat(items, ", "))
+    local n = math.min(#items, most or #items)
+    local more = #items > n and (" and %d more"):format(#items - n) or ""
+    lines[#lines + 1] = ("%s: %s %s%s"):format(what, word, table.concat(items, ", ", 1, n), more)
   end
 end
 
 --- What a false expectation says, in lines: sets name what is missing and unexpected, the rest
 --- says both sides.
 --- @param e table {what, op, expected, actual} as the host records it
-function M.expectation(e)
+--- @param most integer|nil names of a set that are listed; nil: all
+function M.expectation(e, most)
   local what, op = tostring(opt(e.what) or "value"), opt(e.op)
   local expected, actual = opt(e.expected), opt(e.actual)
   if op == "same_set" and type(expected) == "table" and type(actual) == "table" then
     local lines = {}
-    add_side(lines, what, "missing", missing_from(expected, actual))
-    add_side(lines, what, "unexpected", missing_from(actual, expected))
+    add_side(lines, what, "missing", missing_from(expected, actual), most)
+    add_side(lines, what, "unexpected", missing_from(actual, expected), most)
     if #lines > 0 then
       return lines
     end
@@ -290,14 +293,15 @@ end
 
 --- The sentences of a result below its message: differing rows, else the false expectations, but
 --- not a single one that is the message.
-function M.findings(result)
+--- @param most integer|nil names of a set that are listed; nil: all
+function M.findings(result, most)
   local lines = M.diff_lines(result.details)
   if #lines > 0 then
     return lines
   end
   for _, e in ipairs(result.expectations or {}) do
     if e.ok == false and (e.op == "same_set" or not says_both_sides(result.message, e)) then
-      table.move(M.expectation(e), 1, 2, #lines + 1, lines)
+      table.move(M.expectation(e, most), 1, 2, #lines + 1, lines)
     end
   end
   return lines
