@@ -145,9 +145,6 @@ static bool spread(struct kube_rec_store *s, struct kube_rec_set *set,
     }
     *to = *from;
     set->count--;
-    if (!t->complete && !kube_rec_type_complete(t, NULL, err)) {
-      return false;
-    }
   }
   return true;
 }
@@ -164,7 +161,7 @@ static bool hand_over(struct kube_rec_store *s, struct kube_rec_set *set,
   aicr_free(t->set.items);
   t->set = *set;
   *set = (struct kube_rec_set){0};
-  return kube_rec_type_complete(t, NULL, err);
+  return true;
 }
 
 /* Gives the items of a kubectl document to their types. */
@@ -192,7 +189,13 @@ static bool hand_out(struct kube_rec_loader *l, const char *file,
     one_type =
         one_type && o->type == list->set->items[list->set->count - 1].type;
   }
-  return one_type ? hand_over(s, list->set, err) : spread(s, list->set, err);
+  if (own == REC_NO_TYPE && list->set->count == 0) {
+    kube_rec_warn(l, file,
+                  "is an empty List, which does not say what there is none of; "
+                  "it is ignored (kubectl get --raw PATH says it)");
+  }
+  return kube_rec_scope_take(s, list->set, file, list->typed, err) &&
+         (one_type ? hand_over(s, list->set, err) : spread(s, list->set, err));
 }
 
 static bool add_single(struct kube_rec_loader *l, const char *file,
@@ -217,6 +220,7 @@ static bool add_single(struct kube_rec_loader *l, const char *file,
 /* The items of a document that may prove to be no list. */
 struct batch {
   struct kube_rec_loader *loader;
+  size_t documents; /* before it */
   struct kube_rec_set set;
   bool begun;
   size_t types, objects; /* of the store, before it */
@@ -309,7 +313,7 @@ static bool take_document(void *ctx, const char *file,
   struct kube_rec_loader *l = b->loader;
   bool ok = add_document(b, file, scan, at, err);
   kube_rec_set_free(&b->set);
-  *b = (struct batch){.loader = l};
+  *b = (struct batch){.loader = l, .documents = b->documents + 1};
   return ok;
 }
 
@@ -321,5 +325,8 @@ bool kube_rec_load_documents(struct kube_rec_loader *l,
   const struct kube_rec_documents to = {take_item, take_document, &b};
   bool ok = kube_rec_each_document(l, in, &to, err);
   kube_rec_set_free(&b.set);
+  if (ok && b.documents == 0) {
+    kube_rec_warn(l, in->path, "is empty; it is ignored");
+  }
   return ok;
 }

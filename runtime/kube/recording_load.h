@@ -78,6 +78,18 @@ bool kube_rec_load_documents(struct kube_rec_loader *l,
                              const struct kube_rec_input *in,
                              struct aicr_error *err);
 
+/* Says of which kinds, and where, the items of a document are all there are.
+ * Each item has its type. everywhere: in all namespaces, whatever the items
+ * say. */
+bool kube_rec_scope_take(struct kube_rec_store *s,
+                         const struct kube_rec_set *set, const char *file,
+                         bool everywhere, struct aicr_error *err);
+
+/* Warns of a type that is complete only for what was in such a document; its
+ * plural is known. */
+void kube_rec_scope_warn(const struct kube_rec_type *t,
+                         struct aicr_buf *warnings);
+
 /* Adds index.jsonl and the files that it names; *found false: there is none. */
 bool kube_rec_load_index(struct kube_rec_loader *l, bool *found,
                          struct aicr_error *err);

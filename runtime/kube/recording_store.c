@@ -8,7 +8,7 @@
 
 #include "core/text.h"
 #include "kube/fixed_text.h"
-#include "kube/recording_scan.h"
+#include "kube/recording_load.h"
 
 static void free_object(struct kube_rec_object *o)
 {
@@ -43,6 +43,7 @@ static void free_type(struct kube_rec_type *t)
     aicr_free(t->complete_ns[i]);
   }
   aicr_free(t->complete_ns);
+  aicr_free(t->narrow_file);
   for (size_t i = 0; i < t->failure_count; i++) {
     aicr_free(t->failures[i].ns);
     aicr_free(t->failures[i].file);
@@ -550,6 +551,7 @@ bool kube_rec_store_finish(struct kube_rec_store *s, struct aicr_buf *warnings,
   }
   for (size_t i = 0; i < s->type_count; i++) {
     kube_rec_name_type(s, &s->types[i], warnings);
+    kube_rec_scope_warn(&s->types[i], warnings);
     if (!kube_rec_set_finish(s, &s->types[i].set, s->types[i].r.plural,
                              warnings, err)) {
       return false;

@@ -63,6 +63,9 @@ struct kube_rec_type {
   bool complete;      /* set holds all objects */
   char **complete_ns; /* set holds all objects of these namespaces */
   size_t complete_ns_count;
+  const char *seen_ns;   /* of the document at hand (recording_scope.c) */
+  char *narrow_file;     /* the first that holds one namespace only… */
+  const char *narrow_ns; /* …this one; the text is an object's */
   struct kube_rec_failure *failures;
   size_t failure_count;
   bool scoped;   /* namespaced is known from where it was recorded */

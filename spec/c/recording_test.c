@@ -341,6 +341,28 @@ static void test_warnings(void **state)
       {{{"discovery/apis.json", "{\"kind\":\"APIGroupList\",\"groups\":[]}"},
         {NETWORKS "list.json", NETWORK_LIST("")}},
        "\"discovery/apis.json\": no aggregated discovery"},
+      {{{"a.json", NETWORK("n")}, {"pods.json", ""}},
+       "\"pods.json\": is empty; it is ignored"},
+      {{{"a.json", NETWORK("n")}, {"pods.yaml", "# nothing\n---\n"}},
+       "\"pods.yaml\": is empty; it is ignored"},
+      {{{"a.json", NETWORK("n")}, {"deep/pods.json", " \n\t"}},
+       "\"deep/pods.json\": is empty; it is ignored"},
+      {{{"a.json", NETWORK("n")}, {"pods.json", KUBECTL("")}},
+       "\"pods.json\": is an empty List, which does not say what there is none "
+       "of; it is ignored (kubectl get --raw PATH says it)"},
+      {{{"pods.json", KUBECTL(POD("a", "p") "," POD("a", "q"))}},
+       "\"pods.json\": its \"pods\" are all in namespace \"a\", so they count "
+       "as all of that one only; where there are no others, record that: "
+       "kubectl get --raw /api/v1/pods\n"},
+      {{{"g.json",
+         KUBECTL("{\"apiVersion\":\"example.org/v1\",\"kind\":\"Gizmo\","
+                 "\"metadata\":{\"name\":\"x\",\"namespace\":\"a\"}}")},
+        {"crd.json", CRD}},
+       "record that: kubectl get --raw /apis/example.org/v1/gizmos\n"},
+      {{{"g.json",
+         KUBECTL("{\"apiVersion\":\"ex\\u001b/v1\",\"kind\":\"Gizmo\","
+                 "\"metadata\":{\"name\":\"x\",\"namespace\":\"a\"}}")}},
+       "where there are no others, record that\n"},
   };
   (void)state;
   for (size_t i = 0; i < COUNT(rows); i++) {
@@ -356,6 +378,53 @@ static void test_warnings(void **state)
     aicr_buf_free(&warnings);
     folder_remove(&f);
   }
+}
+
+/* What a whole recording holds draws none. */
+static void test_no_warning(void **state)
+{
+  static const struct file rows[][FILES_MAX] = {
+      {{"all.json", KUBECTL(POD("a", "p") "," POD("b", "p"))}},
+      {{"1.json", KUBECTL(POD("a", "p"))},
+       {"2.json", KUBECTL(POD("a", "q") "," POD("b", "p"))}},
+      {{"pods.json", POD_LIST(IN("a", "p"))}},
+      {{"pods.json", POD_LIST("")}},
+      {{"n.json", KUBECTL(NETWORK("n"))}},
+      {{"n.json", NETWORK_LIST("") "\n\n"}},
+      {{"p.yaml", "---\n---\nkind: PodList\napiVersion: v1\nitems: []\n"}},
+      {{PODS "a/list.json", KUBECTL(POD("a", "p"))}},
+      {{PODS "list.json", KUBECTL(POD("a", "p"))}},
+  };
+  (void)state;
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    struct folder f;
+    struct aicr_buf warnings;
+    folder_make(&f);
+    write_files(&f, rows[i]);
+    aicr_buf_init(&warnings, 1 << 16);
+    kube_client_close(open_client(f.path, &warnings));
+    assert_int_equal(warnings.len, 0);
+    aicr_buf_free(&warnings);
+    folder_remove(&f);
+  }
+}
+
+/* One kind draws one line, however many namespaces were recorded. */
+static void test_one_warning(void **state)
+{
+  (void)state;
+  struct folder f;
+  struct aicr_buf warnings;
+  folder_make(&f);
+  folder_text(&f, "a.json", KUBECTL(POD("a", "p")));
+  folder_text(&f, "b.json", KUBECTL(POD("b", "p") "," POD("b", "q")));
+  aicr_buf_init(&warnings, 1 << 16);
+  kube_client_close(open_client(f.path, &warnings));
+  assert_int_equal(memcmp(warnings.data, "\"a.json\": ", 10), 0);
+  assert_ptr_equal(strchr(warnings.data, '\n'),
+                   warnings.data + warnings.len - 1);
+  aicr_buf_free(&warnings);
+  folder_remove(&f);
 }
 
 /* More warnings than there is room for leave the first ones. */
@@ -450,6 +519,8 @@ int main(void)
   static const struct CMUnitTest single[] = {
       cmocka_unit_test(test_manifest),
       cmocka_unit_test(test_warnings),
+      cmocka_unit_test(test_no_warning),
+      cmocka_unit_test(test_one_warning),
       cmocka_unit_test(test_many_warnings),
       cmocka_unit_test(test_asking_without_memory),
   };
