@@ -1,42 +1,25 @@
 -- SPDX-License-Identifier: Apache-2.0
---- What the host calls in a check's state: read its metadata, run it, clean up after it, say how it ended.
+--- What the host calls in a check's state: run it, clean up after it, say how it ended.
 -- Embedded code only; a check cannot require it.
-local compare = require "aicr.ctx.compare"
 local errors = require "aicr.native.error"
-local json = require "aicr.json"
+local kept = require "aicr.ctx.kept"
 local native = require "aicr.native.task"
 
--- Kept before any user code runs: a check may change the tables of its modules, and what is told of its end must not
--- follow that.
-local encode, decode, is_error, clip = json.encode, json.decode, errors.is, compare.clip
+local encode, decode, is_error, clip = kept.encode, kept.decode, errors.is, kept.clip
 
 local M = {}
 
 -- Codes that may be a verdict (design 4): an error object is a table that a check can write to.
 local VERDICTS <const> = { NOT_FOUND = true, CONFLICT = true, INVALID_REQUEST = true }
--- Bytes: of the result phrase, of a message, of the details of an error, of the metadata of a file.
+-- Bytes: of the result phrase, of a message, of the details of an error.
 local RESULT_MAX <const> = 4096
 local MESSAGE_MAX <const> = 16 * 1024
 local DETAILS_MAX <const> = 512 * 1024
-local META_MAX <const> = 1024 * 1024
 -- Levels that details have to leave free for what they are put in.
 local DETAILS_ROOM <const> = 64
 
 -- The functions handed to ctx:defer, in order.
 local deferred = {}
-
---- Metadata of a source as JSON text: `{kind="check"|"suite", meta={…}}`.
--- @param chunk function the user's file
--- @return string
--- @raise a string that says what is wrong with the file's table
-function M.describe(chunk)
-  local read = require("aicr.task.describe").describe -- before any user code
-  local text = encode(read(chunk()))
-  if #text > META_MAX then
-    error(("the file describes itself in %d bytes, at most %d"):format(#text, META_MAX), 0)
-  end
-  return text
-end
 
 --- Runs a check. Called in the coroutine of the check.
 -- @param chunk function the user's file, executed anew for every run

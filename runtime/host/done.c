@@ -54,7 +54,7 @@ static int describe_source(lua_State *L)
   size_t len;
   const char *text;
 
-  aicr_require(L, "aicr.task");
+  aicr_require(L, "aicr.task.describe");
   lua_getfield(L, -1, "describe");
   if (aicr_load_user(L, d->source, d->len, d->path) != LUA_OK)
     return lua_error(L);

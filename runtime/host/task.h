@@ -164,7 +164,7 @@ bool aicr_task_write_done(const struct aicr_task *t, int64_t now_mono_ms,
 void *aicr_task_stop_value(void);
 
 /* Runs a source once in a throw-away state without a cluster and appends its
- * description (lua/aicr/task.lua: describe) as JSON to *out. False: *out is a
+ * description (lua/aicr/task/describe.lua) as JSON to *out. False: *out is a
  * JSON object {message, file, line}. */
 bool aicr_describe(const char *path, const char *source, size_t len,
                    const char *const *roots, size_t root_count,

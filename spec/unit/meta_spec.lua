@@ -37,11 +37,13 @@ end
 
 -- ctx is made for a run; its methods and fields are read where they are written.
 local function ctx_names()
-  local source = files.read "lua/aicr/ctx.lua"
   local names = {}
-  for name in source:gmatch "\nfunction ctx:([%w_]+)%(" do
-    names[name] = true
+  for _, part in ipairs { "verdict", "record", "flow" } do
+    for name in files.read(("lua/aicr/ctx/%s.lua"):format(part)):gmatch "\nfunction ctx:([%w_]+)%(" do
+      names[name] = true
+    end
   end
+  local source = files.read "lua/aicr/ctx.lua"
   local fields = assert(source:match "\n  local fields = {\n(.-)\n  }\n")
   for name in fields:gmatch "\n?    ([%w_]+) = " do
     names[name] = true

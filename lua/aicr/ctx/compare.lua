@@ -1,30 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- The operators of ctx:expect (cli-and-reports.md 10.2): `== ~= < <= > >= matches contains same_list same_set`.
 local brief = require "aicr.native.task".brief
-local json = require "aicr.json"
+local kept = require "aicr.ctx.kept"
 
--- Kept before any user code runs, which may change that module's table.
-local array, null = json.array, json.null
+local array, null, clip = kept.array, kept.null, kept.clip
 
 local M = {}
 
 local SHOWN_MAX <const> = 200
 local TEXT_MAX <const> = 4096
-
---- Text that was cut at `max` bytes, not inside a character, with an ellipsis when something is missing.
--- @param s string
--- @param max integer bytes
--- @return string
-function M.clip(s, max)
-  if #s <= max then
-    return s
-  end
-  local n = max
-  while n > max - 4 and n > 0 and s:byte(n + 1) & 0xC0 == 0x80 do
-    n = n - 1
-  end
-  return s:sub(1, n) .. "…"
-end
 
 -- Equal by value: tables by their members, integers and floats by number.
 local function equal(a, b, depth)
@@ -55,13 +39,13 @@ function M.show(v)
     return "nothing"
   end
   if type(v) == "string" then
-    return ('"%s"'):format(M.clip(v, SHOWN_MAX))
+    return ('"%s"'):format(clip(v, SHOWN_MAX))
   end
   if type(v) ~= "table" then
     return tostring(v)
   end
   local text = brief(v)
-  return text and M.clip(text, SHOWN_MAX) or "a large table"
+  return text and clip(text, SHOWN_MAX) or "a large table"
 end
 
 -- "8" and 8 are never equal, and every Kubernetes quantity is text: the check is wrong then, not the cluster.
@@ -131,7 +115,7 @@ local function text_of(v)
   if v == nil then
     return null
   end
-  return type(v) == "string" and M.clip(v, TEXT_MAX) or M.show(v)
+  return type(v) == "string" and clip(v, TEXT_MAX) or M.show(v)
 end
 
 local function list_diff(actual, wanted, opts)

@@ -16,6 +16,8 @@ local PARAM_TYPES <const> = { "string", "integer", "number", "boolean", "duratio
 
 local NEEDS_MAX <const> = 256
 local STRING_MAX <const> = 256 * 1024
+-- Bytes of what a file says of itself.
+local META_MAX <const> = 1024 * 1024
 
 local function fail(fmt, ...)
   error(fmt:format(...), 0)
@@ -306,11 +308,8 @@ local function either(one, other)
   return fields_of(names)
 end
 
---- Describes what a file returned.
--- @param value any
--- @return table `{kind="check"|"suite", meta={…}}`, plain data
--- @raise a string that names the field and what was expected
-function M.describe(value)
+-- Describes what a file returned.
+local function describe(value)
   if type(value) ~= "table" then
     fail("the file must return a table (a check with run, or a suite with checks), it returned %s", quoted(value))
   end
@@ -319,6 +318,18 @@ function M.describe(value)
   end
   local meant = rawget(value, "run") == nil and either(CHECK, SUITE) or nil
   return { kind = "check", meta = read_table(value, "", CHECK, meant) }
+end
+
+--- Metadata of a source as JSON text: `{kind="check"|"suite", meta={…}}`.
+-- @param chunk function the user's file
+-- @return string
+-- @raise a string that names the field and what was expected
+function M.describe(chunk)
+  local described = encode(describe(chunk()))
+  if #described > META_MAX then
+    fail("the file describes itself in %d bytes, at most %d", #described, META_MAX)
+  end
+  return described
 end
 
 return M
