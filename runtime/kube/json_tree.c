@@ -46,8 +46,12 @@ cJSON *kube_json_tree(const char *text, size_t len, struct aicr_error *err)
 
 const cJSON *kube_json_member(const cJSON *object, const char *name)
 {
-  return cJSON_IsObject(object) ? cJSON_GetObjectItemCaseSensitive(object, name)
-                                : NULL;
+  const cJSON *found = NULL;
+  for (const cJSON *m = cJSON_IsObject(object) ? object->child : NULL;
+       m != NULL; m = m->next) {
+    found = strcmp(m->string, name) == 0 ? m : found;
+  }
+  return found;
 }
 
 const char *kube_json_text(const cJSON *object, const char *name)

@@ -14,7 +14,8 @@
  * frees it with cJSON_Delete(). */
 cJSON *kube_json_tree(const char *text, size_t len, struct aicr_error *err);
 
-/* The member, NULL when `object` is no object or has none of that name. */
+/* The member, NULL when `object` is no object or has none of that name. Of
+ * several the last, as everywhere here (design 8). */
 const cJSON *kube_json_member(const cJSON *object, const char *name);
 
 /* The member's text, "" when it is absent or no string. */

@@ -70,6 +70,23 @@ static bool take_text(struct kube_rec_facts *f, enum kube_rec_member m,
   return true;
 }
 
+/* A repeated member takes the place of the one before, whatever it is: what
+ * Lua is given is the last one. */
+static void forget(struct kube_rec_facts *f, enum kube_rec_member m)
+{
+  static const enum kube_rec_member inner[] = {REC_NAME, REC_NAMESPACE, REC_UID,
+                                               REC_RESOURCE_VERSION};
+  struct slot s = slot_of(f, m);
+  if (s.text != NULL) {
+    s.text[0] = '\0';
+  }
+  if (m == REC_METADATA) {
+    for (size_t i = 0; i < sizeof inner / sizeof inner[0]; i++) {
+      forget(f, inner[i]);
+    }
+  }
+}
+
 bool kube_rec_facts_take(struct kube_rec_facts *f,
                          struct kube_rec_fact_state *at,
                          enum aicr_json_token token,
@@ -80,8 +97,10 @@ bool kube_rec_facts_take(struct kube_rec_facts *f,
   case AICR_JSON_KEY:
     if (depth == 1) {
       at->top = top_member(r);
+      forget(f, at->top);
     } else if (depth == 2 && at->top == REC_METADATA) {
       at->inner = metadata_member(r);
+      forget(f, at->inner);
     }
     return true;
   case AICR_JSON_STRING:

@@ -171,6 +171,24 @@ static const struct question questions[] = {
      "get nodes name=n",
      "object {\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":"
      "\"n\"},\"x\":2}"},
+    {"of a repeated member the last one counts",
+     {{"p.json", "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"kind\":\"Pod\","
+                 "\"metadata\":{\"name\":\"o\",\"namespace\":\"x\"},"
+                 "\"metadata\":{\"name\":\"n\",\"namespace\":\"b\","
+                 "\"name\":\"p\",\"namespace\":\"a\"}}"}},
+     "get pods ns=a name=p",
+     "object {\"apiVersion\":\"v1\",\"kind\":\"Node\",\"kind\":\"Pod\","
+     "\"metadata\":{\"name\":\"o\",\"namespace\":\"x\"},"
+     "\"metadata\":{\"name\":\"n\",\"namespace\":\"b\","
+     "\"name\":\"p\",\"namespace\":\"a\"}}"},
+    {"… also of a metadata that says less",
+     {{"n.json", "{\"apiVersion\":\"v1\",\"kind\":\"Node\","
+                 "\"metadata\":{\"name\":\"o\",\"namespace\":\"x\"},"
+                 "\"metadata\":{\"name\":\"n\"}}"}},
+     "get nodes name=n",
+     "object {\"apiVersion\":\"v1\",\"kind\":\"Node\","
+     "\"metadata\":{\"name\":\"o\",\"namespace\":\"x\"},"
+     "\"metadata\":{\"name\":\"n\"}}"},
     {"the plural of an unknown kind is guessed",
      {{"a.json",
        "{\"apiVersion\":\"example.org/v1\",\"kind\":\"FancyPolicyList\","

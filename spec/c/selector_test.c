@@ -9,8 +9,10 @@ static const char object[] =
     "{\"type\":\"Opaque\",\"reason\":\"Started\","
     "\"metadata\":{\"name\":\"p1\",\"namespace\":\"a\",\"labels\":{"
     "\"app\":\"nccl\",\"empty\":\"\",\"cloud.google.com/gke-accelerator\":"
-    "\"nvidia-h100-mega-80gb\",\"number\":7}},"
-    "\"spec\":{\"nodeName\":\"n1\"},\"status\":{\"phase\":\"Running\"},"
+    "\"nvidia-h100-mega-80gb\",\"number\":7,\"twice\":\"first\","
+    "\"twice\":\"last\",\"untold\":\"x\",\"untold\":null}},"
+    "\"spec\":{\"nodeName\":\"n0\"},\"spec\":{\"nodeName\":\"n1\"},\"status\":{"
+    "\"phase\":\"Running\"},"
     "\"involvedObject\":{\"kind\":\"Pod\",\"name\":\"x=y,z\\\\\"}}";
 
 enum { NO, YES, BAD };
@@ -56,6 +58,10 @@ static const struct row labels[] = {
     {"cloud.google.com/gke-accelerator=nvidia-h100-mega-80gb", YES},
     {"cloud.google.com/gke-accelerator", YES},
     {"gke-accelerator", NO},
+    {"twice=last", YES}, /* design 8: the last one wins */
+    {"twice=first", NO},
+    {"untold", NO},
+    {"!untold", YES},
     {"number=7", NO}, /* no text, so no label */
     {"number", NO},
     {"in", NO},
