@@ -11,6 +11,7 @@
 #include "host/embed.h"
 #include "host/file.h"
 #include "host/host.h"
+#include "host/signal.h"
 
 /* The engine's private table of host functions (design 3). */
 
@@ -88,15 +89,20 @@ static int list_dir(lua_State *L)
   return 1;
 }
 
-/* write(target, text) -> true | nil, message                   [-0, +1|2, e] */
+/* write(target, text) -> true | nil, message, signal           [-0, +1|3, e]
+ * signal: the name of the one that ended it, else nil. */
 static int write_text(lua_State *L)
 {
   const char *target = check_path(L, 1), *message = NULL;
   size_t len;
   const char *text = luaL_checklstring(L, 2, &len);
+  int interrupt = 0;
 
-  if (!aicr_file_write(target, text, len, &message))
-    return fail(L, message);
+  if (!aicr_file_write(target, text, len, &interrupt, &message)) {
+    fail(L, message);
+    lua_pushstring(L, aicr_signal_name(interrupt));
+    return 3;
+  }
   lua_pushboolean(L, 1);
   return 1;
 }

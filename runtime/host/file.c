@@ -4,13 +4,18 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "host/signal.h"
+
 #define ENTRIES_MAX 100000
+/* How long a reader is waited for before the next look, milliseconds. */
+#define READER_WAIT 50
 
 static bool failed(const char **message, const char *text)
 {
@@ -175,14 +180,46 @@ static bool write_fd(int fd, const char *data, size_t len, const char **message)
   return true;
 }
 
-static bool write_direct(const char *path, const char *data, size_t len,
-                         const char **message)
+/* Waits a moment for a reader. False when a signal came instead. */
+static bool wait_for_reader(int *interrupt, const char **message)
 {
-  int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+  *interrupt = aicr_signal_take();
+  if (!*interrupt) {
+    poll(NULL, 0, READER_WAIT);
+    *interrupt = aicr_signal_take();
+  }
+  return *interrupt ? failed(message, "interrupted, nobody reads it") : true;
+}
+
+static int open_direct(const char *path, int *interrupt, const char **message)
+{
+  for (;;) {
+    int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NONBLOCK);
+    struct stat st;
+
+    if (fd >= 0)
+      return fd;
+    if (errno == EINTR)
+      continue;
+    if (errno != ENXIO || stat(path, &st) != 0 || !S_ISFIFO(st.st_mode)) {
+      failed(message, strerror(errno));
+      return -1;
+    }
+    if (!wait_for_reader(interrupt, message))
+      return -1;
+  }
+}
+
+static bool write_direct(const char *path, const char *data, size_t len,
+                         int *interrupt, const char **message)
+{
+  int fd = open_direct(path, interrupt, message);
   bool ok;
 
   if (fd < 0)
-    return failed(message, strerror(errno));
+    return false;
+  /* A reader that is there gets the whole text. */
+  fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
   ok = write_fd(fd, data, len, message);
   if (close(fd) != 0 && ok)
     return failed(message, strerror(errno));
@@ -223,10 +260,11 @@ out:
 }
 
 bool aicr_file_write(const char *target, const char *data, size_t len,
-                     const char **message)
+                     int *interrupt, const char **message)
 {
   struct stat st;
 
+  *interrupt = 0;
   if (!strcmp(target, "-")) {
     bool ok = write_fd(STDOUT_FILENO, data, len, message);
 
@@ -238,6 +276,6 @@ bool aicr_file_write(const char *target, const char *data, size_t len,
   /* Through a link, as to /dev/stdout, what it points to is written: a rename
    * would put a file in the link's place. */
   if (lstat(target, &st) == 0 && !S_ISREG(st.st_mode))
-    return write_direct(target, data, len, message);
+    return write_direct(target, data, len, interrupt, message);
   return write_renamed(target, data, len, message);
 }

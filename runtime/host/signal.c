@@ -29,6 +29,13 @@ void aicr_signal_open(void)
   sigaction(SIGPIPE, &action, NULL);
 }
 
+const char *aicr_signal_name(int number)
+{
+  if (number == 0)
+    return NULL;
+  return number == SIGINT ? "SIGINT" : "SIGTERM";
+}
+
 int aicr_signal_take(void)
 {
   int number = pending;

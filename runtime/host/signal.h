@@ -5,6 +5,9 @@
 /* SIGINT and SIGTERM are noted and told to the engine; SIGPIPE is ignored. */
 void aicr_signal_open(void);
 
+/* "SIGINT" or "SIGTERM"; NULL for no signal. */
+const char *aicr_signal_name(int number);
+
 /* The oldest signal not taken yet, 0 when there is none. */
 int aicr_signal_take(void);
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,8 +15,10 @@
 #include <cmocka.h>
 
 #include "host/file.h"
+#include "host/signal.h"
 
 static char folder[64];
+static int interrupt;
 
 static int make_folder(void **state)
 {
@@ -61,11 +65,11 @@ static void test_write_and_read(void **state)
   const char *message = NULL;
 
   (void)state;
-  assert_true(aicr_file_write(at("a"), "one", 3, &message));
+  assert_true(aicr_file_write(at("a"), "one", 3, &interrupt, &message));
   assert_true(read_back(at("a"), "one"));
-  assert_true(aicr_file_write(at("a"), "", 0, &message));
+  assert_true(aicr_file_write(at("a"), "", 0, &interrupt, &message));
   assert_true(read_back(at("a"), ""));
-  assert_false(aicr_file_write(at("none/a"), "x", 1, &message));
+  assert_false(aicr_file_write(at("none/a"), "x", 1, &interrupt, &message));
   assert_non_null(message);
 }
 
@@ -80,7 +84,7 @@ static void test_refused_reads(void **state)
   assert_string_equal(message, "it is a folder");
   assert_false(aicr_file_read("/dev/zero", 10, &b, &message));
   assert_string_equal(message, "it is no regular file");
-  assert_true(aicr_file_write(at("big"), "0123456789A", 11, NULL));
+  assert_true(aicr_file_write(at("big"), "0123456789A", 11, &interrupt, NULL));
   assert_false(aicr_file_read(at("big"), 10, &b, &message));
   assert_string_equal(message, "it is too large");
   assert_false(aicr_file_read(at("absent"), 10, &b, &message));
@@ -98,8 +102,8 @@ static void test_below(void **state)
 
   (void)state;
   assert_int_equal(mkdir(at("sub"), 0700), 0);
-  assert_true(aicr_file_write(at("sub/x.lua"), "x", 1, NULL));
-  assert_true(aicr_file_write(at(".hidden"), "x", 1, NULL));
+  assert_true(aicr_file_write(at("sub/x.lua"), "x", 1, &interrupt, NULL));
+  assert_true(aicr_file_write(at(".hidden"), "x", 1, &interrupt, NULL));
   assert_int_equal(symlink("sub/x.lua", at("link.lua")), 0);
   assert_int_equal(symlink("sub", at("dlink")), 0);
   aicr_buf_init(&b, 100);
@@ -131,8 +135,8 @@ static void test_list(void **state)
   (void)state;
   assert_int_equal(mkdir(at("list"), 0700), 0);
   assert_int_equal(mkdir(at("list/b"), 0700), 0);
-  assert_true(aicr_file_write(at("list/a"), "", 0, NULL));
-  assert_true(aicr_file_write(at("list/Z"), "", 0, NULL));
+  assert_true(aicr_file_write(at("list/a"), "", 0, &interrupt, NULL));
+  assert_true(aicr_file_write(at("list/Z"), "", 0, &interrupt, NULL));
   assert_int_equal(symlink("absent", at("list/dangling")), 0);
   assert_true(aicr_folder_list(at("list"), note, &n, &message));
   assert_string_equal(n.text, "f:Z f:a d:b o:dangling ");
@@ -140,19 +144,71 @@ static void test_list(void **state)
   assert_non_null(message);
 }
 
+/* One that is read late, and slowly, is written whole. */
+static void test_fifo(void **state)
+{
+  char big[1 << 18], got[1 << 18];
+  size_t len = 0;
+  int status = 0;
+
+  (void)state;
+  memset(big, 'x', sizeof(big));
+  assert_int_equal(mkfifo(at("pipe"), 0600), 0);
+  pid_t child = fork();
+  if (child == 0)
+    _exit(aicr_file_write(at("pipe"), big, sizeof(big), &interrupt, NULL) &&
+                  interrupt == 0
+              ? 0
+              : 1);
+  assert_true(child > 0);
+  int fd = open(at("pipe"), O_RDONLY);
+  assert_true(fd >= 0);
+  for (ssize_t n = 1; n > 0 && len < sizeof(got); len += (size_t)n)
+    n = read(fd, got + len, sizeof(got) - len);
+  close(fd);
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+  assert_memory_equal(got, big, sizeof(big));
+}
+
+/* A signal ends the wait for a reader, also one that came before. */
+static void test_fifo_interrupted(void **state)
+{
+  const char *message = NULL;
+  struct sigaction before[3];
+
+  (void)state;
+  sigaction(SIGINT, NULL, &before[0]);
+  sigaction(SIGTERM, NULL, &before[1]);
+  sigaction(SIGPIPE, NULL, &before[2]);
+  aicr_signal_open();
+  assert_int_equal(mkfifo(at("unread"), 0600), 0);
+  raise(SIGTERM);
+  assert_false(aicr_file_write(at("unread"), "x", 1, &interrupt, &message));
+  assert_int_equal(interrupt, SIGTERM);
+  assert_string_equal(aicr_signal_name(interrupt), "SIGTERM");
+  assert_string_equal(message, "interrupted, nobody reads it");
+  assert_true(aicr_file_write(at("a"), "x", 1, &interrupt, &message));
+  assert_int_equal(interrupt, 0);
+  assert_null(aicr_signal_name(interrupt));
+  sigaction(SIGINT, &before[0], NULL);
+  sigaction(SIGTERM, &before[1], NULL);
+  sigaction(SIGPIPE, &before[2], NULL);
+}
+
 /* What was there stays when the new text cannot be written whole. */
 static void test_atomic(void **state)
 {
   (void)state;
   assert_int_equal(mkdir(at("ro"), 0700), 0);
-  assert_true(aicr_file_write(at("ro/report"), "old", 3, NULL));
-  assert_true(aicr_file_write(at("ro/report"), "new", 3, NULL));
+  assert_true(aicr_file_write(at("ro/report"), "old", 3, &interrupt, NULL));
+  assert_true(aicr_file_write(at("ro/report"), "new", 3, &interrupt, NULL));
   assert_true(read_back(at("ro/report"), "new"));
   assert_int_equal(symlink("report", at("ro/link")), 0);
-  assert_true(aicr_file_write(at("ro/link"), "linked", 6, NULL));
+  assert_true(aicr_file_write(at("ro/link"), "linked", 6, &interrupt, NULL));
   assert_true(read_back(at("ro/report"), "linked"));
-  assert_true(aicr_file_write("/dev/null", "x", 1, NULL));
-  assert_false(aicr_file_write("/dev/full", "x", 1, NULL));
+  assert_true(aicr_file_write("/dev/null", "x", 1, &interrupt, NULL));
+  assert_false(aicr_file_write("/dev/full", "x", 1, &interrupt, NULL));
 }
 
 int main(void)
@@ -163,6 +219,8 @@ int main(void)
       cmocka_unit_test(test_below),
       cmocka_unit_test(test_list),
       cmocka_unit_test(test_atomic),
+      cmocka_unit_test(test_fifo),
+      cmocka_unit_test(test_fifo_interrupted),
   };
 
   return cmocka_run_group_tests(tests, make_folder, remove_folder);

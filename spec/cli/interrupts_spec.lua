@@ -157,6 +157,33 @@ describe("a signal before the first check", function()
   end)
 end)
 
+describe("a signal while a report waits for a reader", function()
+  local results
+  site.with({ ["a.lua"] = site.check("a", 'return "x"'),
+    ["b.lua"] = site.check("b", 'ctx:expect("n", 1, "==", 2)') }, function(folder)
+    local runs = {}
+    for i, name in ipairs { "INT", "TERM" } do
+      runs[i] = {
+        args = { folder .. (i == 1 and "/a.lua" or "/"), "-o", "json:@/pipe", "-o", "junit:@/late" },
+        signals = { { name, "/exists @/out/report.json" } }, before = "mkfifo @/pipe; ", capture = "@/late",
+      }
+    end
+    results = interrupt.all(runs)
+  end)
+
+  for i, code in ipairs { 130, 143 } do
+    it("ends the run with " .. code .. ", and the other reports are written", function()
+      local result = results[i]
+      assert.equal(code, result.code, result.stderr)
+      assert.match("cannot write the report .*/pipe: interrupted, nobody reads it\n", result.stderr)
+      assert.match("\nexit " .. code .. ": ", result.stdout)
+      assert.equal(i, #result.report.checks)
+      assert.is_false(result.report.run.interrupted)
+      assert.match("^<%?xml", result.captured)
+    end)
+  end
+end)
+
 describe("a signal while reports are written", function()
   -- The reader of the pipe waits until the signal was sent; the report is larger than a pipe holds.
   local BIG <const> = site.check("a",

@@ -6,8 +6,10 @@ local result = require "aicr.engine.result"
 
 local M = {}
 
-local function failed(host, run, name, why)
+--- @param signal string|nil the one that ended it: that counts for the run
+local function failed(host, run, name, why, signal)
   run.unwritten = true
+  run.signal = run.signal or signal
   run.exit_code = result.exit_code(run.totals, run)
   host.write("stderr", message.format(("cannot write the report %s: %s"):format(name, why
     or "no reason given")))
@@ -28,9 +30,9 @@ function M.write(host, reports, run, options, watch)
   local plain = { terminal = { utf8 = true }, quiet = options.quiet, verbose = options.verbose }
   run.json_report = reports.json_file
   for _, output in ipairs(reports.outputs) do
-    local ok, why = host.write(output.file, formats.render(output.format, run, plain))
+    local ok, why, signal = host.write(output.file, formats.render(output.format, run, plain))
     if not ok then
-      failed(host, run, output.file, why)
+      failed(host, run, output.file, why, signal)
     end
   end
   local ok, why
