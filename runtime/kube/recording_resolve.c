@@ -161,34 +161,30 @@ static bool is_covered(const struct kube_rec_store *s, const char *group)
   return group[0] == '\0' ? s->has_core_discovery : s->has_group_discovery;
 }
 
-static const char *full_name(const struct kube_resource *r, char *out,
-                             size_t size)
-{
-  kube_set_text(out, size, r->plural);
-  if (r->group[0] != '\0') {
-    size_t n = strlen(out);
-    kube_set_text(out + n, size - n, ".");
-    kube_set_text(out + n + 1, size - n - 1, r->group);
-  }
-  return out;
-}
-
 static bool fail_unknown(const struct kube_rec_store *s,
                          const struct kube_resource *r, struct aicr_error *err)
 {
-  char name[KUBE_NAME_MAX + 80];
-  full_name(r, name, sizeof name);
+  char name[KUBE_NAME_MAX + 80], near[KUBE_NAME_MAX + 80];
+  struct aicr_quoted q;
+  kube_rec_full_name(r, name, sizeof name);
   if (is_stale(s, r)) {
     return aicr_fail(err, AICR_INTERNAL, "discovery-incomplete",
                      "%s: the server of this API was down when it was "
                      "recorded",
                      name);
   }
+  bool meant = kube_rec_nearest(s, r, near, sizeof near);
+  const char *quoted = meant ? aicr_quote(&q, near, strlen(near)) : "";
   if (is_covered(s, r->group)) {
     return aicr_verdict(err, AICR_NOT_FOUND, "api-not-served",
                         "%s: the API is not served (recorded discovery lacks "
-                        "it)",
-                        name);
+                        "it)%s%s%s",
+                        name, meant ? "; did you mean " : "", quoted,
+                        meant ? "?" : "");
+  }
+  if (meant) {
+    return aicr_fail(err, AICR_INTERNAL, "not-recorded",
+                     "%s was not recorded; did you mean %s?", name, quoted);
   }
   return aicr_fail(err, AICR_INTERNAL, "not-recorded",
                    "%s was not recorded; add it with: kubectl get %s -A -o "

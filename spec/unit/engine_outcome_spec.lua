@@ -154,6 +154,19 @@ describe("the outcome of a check", function()
     assert.truthy(of({ how = "deadline" }).message:find("time limit of 2m", 1, true))
   end)
 
+  it("names the resource that may be meant before all else", function()
+    local function fix(reason, message, cause)
+      return of(raised { code = "NOT_FOUND", reason = reason, message = message, cause = cause }).fix
+    end
+    local SAID <const> = 'networkz: the API is not served; did you mean "networks.networking.gke.io"?'
+    local WRITE <const> = "write networks.networking.gke.io in the check and in its needs, if that is meant; if not: "
+    local general = fix("api-not-served", "m")
+    assert.equal(WRITE .. general, fix("api-not-served", SAID))
+    assert.equal(WRITE .. general, fix("api-not-served", "no networks", { message = SAID }))
+    assert.equal(WRITE, fix("not-recorded", SAID):sub(1, #WRITE))
+    assert.is_nil(fix("not-found", SAID))
+  end)
+
   it("puts the cause behind the message, once", function()
     local function message(cause)
       return of(raised { code = "INTERNAL", reason = "r", message = "cannot list nodes",

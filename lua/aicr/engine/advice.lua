@@ -34,6 +34,16 @@ local FIX <const> = {
   ["invalid-constraint"] = 'correct the constraint in the recipe: OP NUMBER, such as ">= 250"',
 }
 
+local MISSPELT <const> = { ["api-not-served"] = true, ["not-recorded"] = true }
+
+--- What to do where the client knows a resource whose name is near to the one that was asked for.
+--- @param out table reason, message
+--- @return string|nil
+function M.misspelt(out)
+  local near = MISSPELT[out.reason] and (out.message or ""):match('did you mean "([^"]+)"%?')
+  return near and ("write %s in the check and in its needs, if that is meant"):format(near)
+end
+
 --- The general fix for a reason, or nil.
 --- @param reason string|nil
 --- @param name string the check's name
