@@ -96,13 +96,13 @@ static enum aicr_json_token no_memory(struct aicr_json_reader *r)
   return AICR_JSON_ERROR;
 }
 
-/* Appends to a buffer; false after an error that has been recorded. */
-static bool append(struct aicr_json_reader *r, struct aicr_buf *b,
-                   const char *data, size_t len, const char *what)
+bool aicr_json_keep(struct aicr_json_reader *r, const char *data, size_t len)
 {
+  struct aicr_buf *b = &r->scratch;
+
   if (!b->failed && len > b->max - b->len) {
     aicr_buf_free(b);
-    aicr_json_too_large(r, what);
+    aicr_json_too_large(r, "a string or number over 16 MiB");
     return false;
   }
   if (!aicr_buf_add(b, data, len)) {
@@ -110,11 +110,6 @@ static bool append(struct aicr_json_reader *r, struct aicr_buf *b,
     return false;
   }
   return true;
-}
-
-bool aicr_json_keep(struct aicr_json_reader *r, const char *data, size_t len)
-{
-  return append(r, &r->scratch, data, len, "a string or number over 16 MiB");
 }
 
 const char *aicr_json_kept(const struct aicr_json_reader *r)
@@ -395,31 +390,6 @@ static enum aicr_json_token resume_token(struct aicr_json_reader *r)
   return aicr_json_resume_string(r);
 }
 
-void aicr_json_capture(struct aicr_json_reader *r, struct aicr_buf *raw)
-{
-  r->capture = raw;
-  r->raw_started = false;
-}
-
-static enum aicr_json_token captured(struct aicr_json_reader *r,
-                                     enum aicr_json_token token)
-{
-  if (token == AICR_JSON_ERROR)
-    return token;
-  if (!r->raw_started) {
-    if (token == AICR_JSON_END ||
-        (token == AICR_JSON_MORE && r->lex == LEX_NONE))
-      return token;
-    r->raw_started = true;
-    r->raw_pos = r->token_pos;
-  }
-  if (!append(r, r->capture, r->chunk + r->raw_pos, r->chunk_pos - r->raw_pos,
-              "more than the caller takes"))
-    return AICR_JSON_ERROR;
-  r->raw_pos = r->chunk_pos;
-  return token;
-}
-
 enum aicr_json_token aicr_json_next(struct aicr_json_reader *r)
 {
   enum aicr_json_token token;
@@ -429,8 +399,6 @@ enum aicr_json_token aicr_json_next(struct aicr_json_reader *r)
   if (r->state == ST_END)
     return AICR_JSON_END;
   token = r->lex == LEX_NONE ? begin_token(r) : resume_token(r);
-  if (r->capture)
-    token = captured(r, token);
   if (token != AICR_JSON_ERROR)
     r->offset = r->base + r->chunk_pos;
   return token;

@@ -41,9 +41,9 @@ enum aicr_json_profile {
   AICR_JSON_GO
 };
 
-#define AICR_JSON_DEPTH 256          /* general limit */
-#define AICR_JSON_DEPTH_ANNOTATION 64 /* gke-tcpxo.md 3.1, OURS */
-#define AICR_JSON_STRING_MAX (16u << 20)
+#define AICR_JSON_DEPTH            256 /* general limit */
+#define AICR_JSON_DEPTH_ANNOTATION 64  /* gke-tcpxo.md 3.1, OURS */
+#define AICR_JSON_STRING_MAX       (16u << 20)
 
 struct aicr_json_reader {
   /* the current token; valid until the next call */
@@ -51,9 +51,9 @@ struct aicr_json_reader {
   size_t text_len;
   int64_t integer;
   double number;
-  size_t offset;            /* bytes consumed before the current token's end */
-  unsigned depth;           /* containers open after the current token */
-  struct aicr_error error;  /* INVALID_REQUEST/"malformed", with the offset */
+  size_t offset;           /* bytes consumed before the current token's end */
+  unsigned depth;          /* containers open after the current token */
+  struct aicr_error error; /* INVALID_REQUEST/"malformed", with the offset */
 
   /* private */
   enum aicr_json_profile profile;
@@ -63,13 +63,11 @@ struct aicr_json_reader {
   size_t chunk_len, chunk_pos;
   bool finished;
   struct aicr_buf scratch;
-  struct aicr_buf *capture;
   unsigned char stack[AICR_JSON_DEPTH / 8 + 1];
   unsigned lex, lex_count;
   uint32_t lex_cp, lex_high;
   size_t base;               /* bytes in the chunks before this one */
-  size_t token_pos, raw_pos; /* in the chunk */
-  bool raw_started;
+  size_t token_pos, raw_pos; /* in the chunk; raw_pos is json_list's */
 };
 
 /* Begins a text. max_depth: containers that may be open at once, at most
@@ -89,11 +87,6 @@ void aicr_json_feed(struct aicr_json_reader *r, const char *data, size_t len);
 void aicr_json_finish(struct aicr_json_reader *r);
 
 enum aicr_json_token aicr_json_next(struct aicr_json_reader *r);
-
-/* While `raw` is not NULL every consumed byte of the text is appended to it
- * too, beginning with the token that comes next. (For cutting: capture a value
- * and parse it later.) Overflow of `raw` is a reader error "too-large". */
-void aicr_json_capture(struct aicr_json_reader *r, struct aicr_buf *raw);
 
 /* Reads a whole text and discards the values: the syntax check. */
 bool aicr_json_check(const char *data, size_t len,
