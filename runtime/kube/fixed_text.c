@@ -34,3 +34,9 @@ bool kube_has_word(const char *words, const char *word)
   }
   return false;
 }
+
+bool kube_ends_in(const char *text, const char *end)
+{
+  size_t n = strlen(text), m = strlen(end);
+  return n > m && strcmp(text + n - m, end) == 0;
+}

@@ -12,4 +12,7 @@ bool kube_set_text(char *out, size_t size, const char *text);
 /* Is `word` one of the words of a text that has single spaces between them? */
 bool kube_has_word(const char *words, const char *word);
 
+/* Does a text end in another, with something before it? */
+bool kube_ends_in(const char *text, const char *end);
+
 #endif

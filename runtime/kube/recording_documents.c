@@ -2,22 +2,17 @@
 #include <string.h>
 
 #include "core/text.h"
+#include "kube/fixed_text.h"
 #include "kube/recording_load.h"
-
-static bool ends_in(const char *text, const char *end)
-{
-  size_t n = strlen(text), m = strlen(end);
-  return n > m && strcmp(text + n - m, end) == 0;
-}
 
 bool kube_rec_is_json(const char *path)
 {
-  return ends_in(path, ".json");
+  return kube_ends_in(path, ".json");
 }
 
 bool kube_rec_is_yaml(const char *path)
 {
-  return ends_in(path, ".yaml") || ends_in(path, ".yml");
+  return kube_ends_in(path, ".yaml") || kube_ends_in(path, ".yml");
 }
 
 bool kube_rec_is_document(const char *path)
@@ -123,7 +118,7 @@ bool kube_rec_end_list(const char *file, struct kube_rec_list *list,
   }
   memcpy(list->kind, scan->facts.kind, sizeof list->kind);
   memcpy(list->api_version, scan->facts.api_version, sizeof list->api_version);
-  list->typed = ends_in(list->kind, "List");
+  list->typed = kube_ends_in(list->kind, "List");
   if (list->typed) {
     list->kind[strlen(list->kind) - strlen("List")] = '\0';
   }
@@ -286,7 +281,7 @@ static bool add_document(struct batch *b, const char *file,
   const struct kube_rec_facts *f = &scan->facts;
   struct kube_rec_list list = {.type = REC_NO_TYPE, .set = &b->set};
   bool discovery = strcmp(f->kind, "APIGroupDiscoveryList") == 0;
-  bool is_list = strcmp(f->kind, "List") == 0 || ends_in(f->kind, "List");
+  bool is_list = strcmp(f->kind, "List") == 0 || kube_ends_in(f->kind, "List");
   if (f->has_items && is_list && !discovery) {
     if (b->failed) {
       *err = b->error;

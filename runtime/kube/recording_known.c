@@ -179,12 +179,6 @@ bool kube_rec_add_definition(struct kube_rec_store *s, const char *text,
   return ok;
 }
 
-static bool ends_in(const char *text, const char *end)
-{
-  size_t n = strlen(text), m = strlen(end);
-  return n >= m && strcmp(text + n - m, end) == 0;
-}
-
 /* The way most plurals are made: Policy policies, Class classes, Pod pods. */
 static void guess_plural(const char *kind, char *out, size_t size)
 {
@@ -197,9 +191,9 @@ static void guess_plural(const char *kind, char *out, size_t size)
   bool vowel = n > 1 && strchr("aeiou", lower[n - 2]) != NULL;
   if (n > 1 && lower[n - 1] == 'y' && !vowel) {
     snprintf(out, size, "%.*sies", (int)(n - 1), lower);
-  } else if (ends_in(lower, "s") || ends_in(lower, "x") ||
-             ends_in(lower, "z") || ends_in(lower, "ch") ||
-             ends_in(lower, "sh")) {
+  } else if (kube_ends_in(lower, "s") || kube_ends_in(lower, "x") ||
+             kube_ends_in(lower, "z") || kube_ends_in(lower, "ch") ||
+             kube_ends_in(lower, "sh")) {
     snprintf(out, size, "%.60ses", lower);
   } else {
     snprintf(out, size, "%.60ss", lower);

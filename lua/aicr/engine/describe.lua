@@ -58,15 +58,6 @@ local function list_json(plan)
   return ordered.encode(ordered.array(checks))
 end
 
-local function sorted_keys(t)
-  local keys = {}
-  for key in pairs(t or {}) do
-    keys[#keys + 1] = key
-  end
-  table.sort(keys)
-  return keys
-end
-
 local function section(lines, title, rows, none, width)
   lines[#lines + 1] = "  " .. title
   for line in M.columns(#rows > 0 and rows or { { none } }, 4, width):gmatch("[^\n]+") do
@@ -76,7 +67,7 @@ end
 
 local function parameter_rows(item)
   local rows = {}
-  for _, key in ipairs(sorted_keys(item.meta.params)) do
+  for _, key in ipairs(text.keys(item.meta.params)) do
     local decl, given = item.meta.params[key], item.params[key]
     local value = given and (decl.secret and "***" or text.value(given.value)) or "(none)"
     rows[#rows + 1] = { key, decl.type, value, given and given.from or "",
@@ -108,7 +99,7 @@ local function explain(item, width)
     needs[i] = { text.printable(need) }
   end
   section(lines, "permissions", needs, "none", width)
-  for _, reason in ipairs(sorted_keys(meta.fixes)) do
+  for _, reason in ipairs(text.keys(meta.fixes)) do
     fixes[#fixes + 1] = { text.printable(reason), text.printable(meta.fixes[reason]) }
   end
   section(lines, "fails with", fixes, "no reason of its own", width)

@@ -14,15 +14,6 @@ local NOTHING <const> = 4
 
 local object, array = ordered.object, ordered.array
 
-local function sorted_keys(t)
-  local keys = {}
-  for key in pairs(t or {}) do
-    keys[#keys + 1] = key
-  end
-  table.sort(keys)
-  return keys
-end
-
 local function value_of(item, key)
   local decl = item.meta.params and item.meta.params[key] or {}
   return decl.secret and "***" or item.params[key].value
@@ -51,7 +42,7 @@ end
 
 local function parameters(item)
   local rows = {}
-  for _, key in ipairs(sorted_keys(item.meta.params)) do
+  for _, key in ipairs(text.keys(item.meta.params)) do
     local given = item.params[key]
     rows[#rows + 1] = { key, given and text.printable(text.value(value_of(item, key))) or "(none)",
       given and given.from or "" }
@@ -110,7 +101,7 @@ end
 
 local function check_json(item)
   local params, preset, waiver = {}, item.preset, item.waiver
-  for i, key in ipairs(sorted_keys(item.params)) do
+  for i, key in ipairs(text.keys(item.params)) do
     params[2 * i - 1] = key
     params[2 * i] = object("value", value_of(item, key), "from", item.params[key].from)
   end

@@ -7,15 +7,6 @@ local M = {}
 
 local SHOWN <const> = 10
 
-local function sorted(set)
-  local words = {}
-  for word in pairs(set) do
-    words[#words + 1] = word
-  end
-  table.sort(words)
-  return words
-end
-
 --- The distinct values of the items, as words; nil when they have none.
 local function values_of(items, list_of)
   local seen = {}
@@ -24,7 +15,7 @@ local function values_of(items, list_of)
       seen[text.printable(value)] = true
     end
   end
-  local words = sorted(seen)
+  local words = text.keys(seen)
   if #words == 0 then
     return nil
   end
@@ -77,7 +68,7 @@ function M.by_nothing(operands, declared, given)
     return "the recipe declares no check: name one, or a suite"
   end
   return ("--phase %s kept none of the checks that the recipe declares; their phases: %s"):format(
-    table.concat(given or {}, " --phase "), table.concat(sorted(counts), ", "))
+    table.concat(given or {}, " --phase "), table.concat(text.keys(counts), ", "))
 end
 
 return M

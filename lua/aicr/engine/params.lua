@@ -3,6 +3,7 @@
 --- them (engine/settings.lua says by whom, the last one winning).
 local constraint = require "aicr.constraint"
 local message = require "aicr.engine.message"
+local sorted_keys = require "aicr.report.text".keys
 local values = require "aicr.engine.value"
 
 local M = {}
@@ -17,15 +18,6 @@ local M = {}
 
 local function declared(item)
   return item.meta.params or {}
-end
-
-local function sorted_keys(t)
-  local keys = {}
-  for key in pairs(t) do
-    keys[#keys + 1] = key
-  end
-  table.sort(keys, function(a, b) return tostring(a) < tostring(b) end)
-  return keys
 end
 
 local function keys_of(items)
@@ -231,7 +223,7 @@ end
 function M.entries(items, problems)
   for _, item in ipairs(items) do
     local source = { from = "suite", by = item.suite and item.suite.path or item.path }
-    for _, key in ipairs(sorted_keys(item.set or {})) do
+    for _, key in ipairs(sorted_keys(item.set)) do
       M.assign(item, key, item.set[key], source, problems)
     end
   end

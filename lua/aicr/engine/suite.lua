@@ -3,6 +3,7 @@
 local message = require "aicr.engine.message"
 local paths = require "aicr.engine.path"
 local platform = require "aicr.engine.platform"
+local sorted_keys = require "aicr.report.text".keys
 local time = require "aicr.time"
 
 local M = {}
@@ -57,17 +58,6 @@ local TYPE_NAME <const> = {
   files = "text or a list of texts", path = "text", string = "text",
 }
 
-local function names_of(...)
-  local names = {}
-  for _, t in ipairs { ... } do
-    for name in pairs(t) do
-      names[#names + 1] = name
-    end
-  end
-  table.sort(names)
-  return names
-end
-
 --- Where a file really is, or would be made; nil where not even its folder is there.
 local function real(host, path)
   return host.real_path(path) or host.real_path(paths.dirname(path))
@@ -106,7 +96,7 @@ local function check_option(suite, name, value, host, problems)
     problems:add("%s: options.%s is not available yet", suite.path, name)
   elseif not ALLOWED[name] then
     problems:add('%s: unknown option "%s"%s', suite.path, name,
-      message.suggestion(name, names_of(ALLOWED, LATER)))
+      message.suggestion(name, sorted_keys(ALLOWED, LATER)))
   elseif not fits(ALLOWED[name], value) then
     local kind = ALLOWED[name]
     problems:add("%s: options.%s: expected %s, found %s", suite.path, name, TYPE_NAME[kind] or kind,
@@ -124,7 +114,7 @@ end
 local WAIVER <const> = { "expires", "reason" }
 
 local function check_waiver_fields(suite, name, waiver, problems)
-  for _, field in ipairs(names_of(waiver)) do
+  for _, field in ipairs(sorted_keys(waiver)) do
     if field ~= "reason" and field ~= "expires" then
       problems:add('%s: waive["%s"]: unknown field "%s"%s', suite.path, name, field,
         message.known(tostring(field), WAIVER))
@@ -133,7 +123,7 @@ local function check_waiver_fields(suite, name, waiver, problems)
 end
 
 local function check_waivers(suite, problems)
-  for _, name in ipairs(names_of(suite.meta.waive or {})) do
+  for _, name in ipairs(sorted_keys(suite.meta.waive)) do
     local waiver = suite.meta.waive[name]
     if type(waiver) == "table" then
       check_waiver_fields(suite, name, waiver, problems)
@@ -156,7 +146,7 @@ function M.adopt(suite, items, problems)
     names[i] = item.name
     names[item.name] = true
   end
-  for _, name in ipairs(names_of(waive)) do
+  for _, name in ipairs(sorted_keys(waive)) do
     if not names[name] then
       problems:add('%s: waive["%s"]: the suite has no such check%s', suite.path, name,
         message.suggestion(name, names))
@@ -185,7 +175,7 @@ function M.validate(suite, host, problems)
     problems:add('%s: unknown platform "%s"%s', suite.path, named,
       message.suggestion(named, platform.words()))
   end
-  for _, name in ipairs(names_of(options)) do
+  for _, name in ipairs(sorted_keys(options)) do
     check_option(suite, name, options[name], host, problems)
   end
   check_waivers(suite, problems)

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- The formats, and what `--format` and `--output [FMT:]FILE` ask for.
 local message = require "aicr.engine.message"
+local sorted_keys = require "aicr.report.text".keys
 
 local M = {}
 
@@ -18,28 +19,8 @@ local ENDINGS <const> = {
   { ".html", "html" },
 }
 
-local function all_names()
-  local names = {}
-  for _, t in ipairs { RENDER, LATER } do
-    for name in pairs(t) do
-      names[#names + 1] = name
-    end
-  end
-  table.sort(names)
-  return names
-end
-
 local function known(name)
   return RENDER[name] ~= nil or LATER[name] ~= nil
-end
-
-local function available()
-  local names = {}
-  for name in pairs(RENDER) do
-    names[#names + 1] = name
-  end
-  table.sort(names)
-  return table.concat(names, ", ")
 end
 
 --- Checks the name of a format.
@@ -47,10 +28,10 @@ local function accept(name, option, problems)
   if LATER[name] then
     problems:add {
       what = ("%s: format %s is not available yet"):format(option, name),
-      fix = "one of: " .. available(),
+      fix = "one of: " .. table.concat(sorted_keys(RENDER), ", "),
     }
   elseif not RENDER[name] then
-    local near = message.suggestion(name, all_names())
+    local near = message.suggestion(name, sorted_keys(RENDER, LATER))
     problems:add('%s: unknown format "%s"%s', option, name, near)
   end
   return RENDER[name] and name
@@ -85,7 +66,7 @@ local function parse_output(text, problems)
   elseif not format then
     problems:add {
       what = ("%s: the name does not say which format is meant"):format(option),
-      fix = ("put it in front, FMT:FILE, with one of: %s"):format(available()),
+      fix = "put it in front, FMT:FILE, with one of: " .. table.concat(sorted_keys(RENDER), ", "),
     }
   elseif accept(format, option, problems) then
     return { format = format, file = file }

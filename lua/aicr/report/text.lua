@@ -138,10 +138,14 @@ function M.shortened(s, width, mark)
   return head .. mark
 end
 
-local function keys_of(t)
+--- The keys of tables, sorted as text; a nil counts as an empty one.
+--- @param ... table|nil
+function M.keys(...)
   local keys = {}
-  for k in pairs(t) do
-    keys[#keys + 1] = k
+  for _, t in pairs { ... } do
+    for k in pairs(t) do
+      keys[#keys + 1] = k
+    end
   end
   table.sort(keys, function(a, b) return tostring(a) < tostring(b) end)
   return keys
@@ -165,7 +169,7 @@ function M.value(v)
       parts[i] = M.value(item)
     end
   else
-    for i, k in ipairs(keys_of(v)) do
+    for i, k in ipairs(M.keys(v)) do
       parts[i] = tostring(k) .. "=" .. M.value(v[k])
     end
   end
