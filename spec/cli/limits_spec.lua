@@ -83,6 +83,16 @@ describe("--timeout", function()
     assert.is_true(result.report.run.duration_ms < 30000)
   end)
 
+  it("ends a check that does not give way, and its neighbours are told of the limit too", function()
+    local BUSY <const> = "while true do pcall(function() while true do end end) end"
+    local result = run({ ["a.lua"] = site.check("a", BUSY), ["b.lua"] = site.check("b", SLOW) },
+      { "--timeout", "500ms" })
+    assert.equal(3, result.code, result.stderr)
+    for _, name in ipairs { "a", "b" } do
+      assert.equal("stopped: the run's time limit of 500ms was over", result.checks[name].message)
+    end
+  end)
+
   it("is not felt by a run that is quicker", function()
     assert.equal(0, run({ ["a.lua"] = site.check("a", 'return "quick"') }, { "--timeout=1h" }).code)
   end)

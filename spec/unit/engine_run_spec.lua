@@ -303,6 +303,30 @@ describe("the run's time limit", function()
       "p error interrupted" }, out)
   end)
 
+  it("is the deadline of a check that has more time than is left", function()
+    local plan = { item("a", { timeout_ms = 120000 }), item("b", { timeout_ms = 5000 }),
+      item("c", { timeout_ms = 120000 }) }
+    local _, _, state = execute(plan, { events = { { kind = "done", id = 1, after = 20000 } } },
+      { jobs = 2, limit_ms = 60000, limit_at = 1773173444872 + 60000 })
+    local given = {}
+    for i, task in ipairs(state.started) do
+      given[i] = task.deadline_ms
+    end
+    assert.same({ 60000, 5000, 39900 }, given) -- the clock goes on by 100 when it is read
+  end)
+
+  it("is what ended a check that was too busy to be told of it", function()
+    for timeout, message in pairs { [120000] = "stopped: the run's time limit of 1m was over",
+      [5000] = "the check did not end within its time limit of 5s" } do
+      local out, started, _, _, results = execute({ item("a", { timeout_ms = timeout }), item "b" },
+        { events = { { kind = "done", id = 1, after = 60000 } }, endings = { a = { ending = { how = "deadline" } } } },
+        { jobs = 1, retry = 5, limit_ms = 60000, limit_at = 1773173444872 + 60000 })
+      assert.same({ "a error timeout", "b error timeout" }, out)
+      assert.equal("a", started)
+      assert.equal(message, results[1].message)
+    end
+  end)
+
   it("ends retries", function()
     local _, _, _, _, results = limited({ { kind = "done", id = 1 }, { kind = "tick", after = 70000 } },
       { a = ERROR }, { retry = 5 })

@@ -114,6 +114,9 @@ function Run:start(i)
   for key, given in pairs(item.params or {}) do
     params[key] = given.value
   end
+  local left = self:left()
+  local given = item.timeout_ms
+  self.cut[i] = left and left < (given or math.huge)
   local ok, err = pcall(self.host.start, {
     id = i,
     path = item.path,
@@ -121,7 +124,7 @@ function Run:start(i)
     roots = item.roots,
     params = params,
     needs = item.meta.needs or {},
-    deadline_ms = item.timeout_ms,
+    deadline_ms = self.cut[i] and math.max(left, 1) or given,
     context = self.context,
   })
   if not ok then
@@ -199,10 +202,11 @@ function Run:watch_limit()
   end
 end
 
---- How a check ended, where the run's time limit ended it.
+--- How a check ended, where the run's time limit ended it: by itself, when the check was too busy to be told.
 function Run:ending_of(event)
   local ending = text.opt(event.ending) or {}
-  if self.expired and ending.how == "canceled" then
+  local how = ending.how
+  if self.expired and (how == "canceled" or how == "deadline" and self.cut[event.id]) then
     return { how = "deadline", message = ("stopped: the run's time limit of %s was over"):format(
       text.time_limit(self.limit_ms)) }
   end
@@ -256,6 +260,7 @@ function Run:phase(first, last)
   while self.active > 0 do
     local wait = math.min(self.watch.tick_ms, math.max(self:left() or self.watch.tick_ms, 1))
     local event = self.host.next(wait)
+    self:watch_limit()
     if event.kind == "signal" then
       self:on_signal(event)
     elseif event.kind == "done" then
@@ -297,7 +302,7 @@ function M.execute(plan, host, options)
     jobs = options.jobs, retry = options.retry or 0, watch = options.watch or NOBODY,
     limit_ms = options.limit_ms, limit_at = options.limit_at,
     journal = options.journal or nothing, signal = options.signal,
-    results = {}, by_name = {}, planned = {}, running = {}, tries = {}, unconfirmed = {},
+    results = {}, by_name = {}, planned = {}, running = {}, tries = {}, unconfirmed = {}, cut = {},
     active = 0, from = 1,
   }, Run)
   for _, item in ipairs(plan) do
