@@ -8,6 +8,8 @@
 #include "host/watchdog.h"
 
 #define LOAD_ERROR_MAX 4096
+/* How long the top level of a file may take. */
+#define LOAD_MS 10000
 
 /* What the host tells of a task's end, and of a source's metadata. */
 
@@ -107,17 +109,41 @@ static void write_load_error(struct aicr_buf *out, const char *text,
   aicr_buf_addc(out, '}');
 }
 
+/* Which limit ended the reading of a file, and what to do; NULL: none did. */
+static const char *limit_text(const struct aicr_task *t)
+{
+#define OUTSIDE                                                                \
+  ": look for a loop or a growing table outside of run; what takes long or "   \
+  "needs much belongs into run"
+  switch (t->stop) {
+  case AICR_END_BUDGET:
+    return "reading it took over 500 million instructions" OUTSIDE;
+  case AICR_END_DEADLINE:
+    return "reading it took over 10s" OUTSIDE;
+  case AICR_END_SCRIPT:
+    return "stack overflow: reading it took over 8000 calls in one another: "
+           "look for a recursion that does not end";
+  default:
+    return aicr_memory_ran_out(&t->memory)
+               ? "not enough memory: reading it may take 256 MiB" OUTSIDE
+               : NULL;
+  }
+#undef OUTSIDE
+}
+
 bool aicr_describe(const char *path, const char *source, size_t len,
                    const char *const *roots, size_t root_count,
                    struct aicr_buf *out)
 {
   struct describing d = {path, source, len, out};
   struct aicr_task t = {0}; /* owner of the state: its limits only */
-  const char *problem = NULL;
+  const char *problem = NULL, *limit = NULL;
   int status = LUA_ERRMEM;
 
+  aicr_buf_init(&t.ending, 8192);
   t.memory.limit = AICR_STATE_MEMORY;
-  t.deadline_ms = aicr_monotonic_ms() + 10000;
+  t.resume_max_ms = LOAD_MS;
+  t.deadline_ms = aicr_monotonic_ms() + LOAD_MS;
   for (; t.roots.count < root_count && t.roots.count < AICR_ROOTS_MAX;
        t.roots.count++)
     t.roots.dirs[t.roots.count] = roots[t.roots.count];
@@ -128,10 +154,15 @@ bool aicr_describe(const char *path, const char *source, size_t len,
     aicr_limit_arm(&t, t.L);
     aicr_limit_watch(t.L);
     aicr_watchdog_watch(path);
+    aicr_limit_begin(&t);
     status = lua_pcall(t.L, 1, 0, 0);
     aicr_limit_watch(NULL);
+    aicr_limit_end(&t, t.L);
     aicr_limit_disarm(t.L);
-    if (aicr_memory_ran_out(&t.memory) || out->no_memory)
+    limit = limit_text(&t);
+    if (limit && aicr_buf_adds(&t.ending, limit) && aicr_buf_addc(&t.ending, 0))
+      problem = t.ending.data; /* behind its place */
+    else if (limit || out->no_memory)
       problem = "not enough memory";
     else if (status != LUA_OK)
       problem = lua_type(t.L, -1) == LUA_TSTRING ? lua_tostring(t.L, -1)
@@ -144,5 +175,6 @@ bool aicr_describe(const char *path, const char *source, size_t len,
     aicr_watchdog_watch(NULL);
   } else
     write_load_error(out, "not enough memory", path);
+  aicr_buf_free(&t.ending);
   return status == LUA_OK && !problem;
 }

@@ -3,7 +3,7 @@
 
 #include <lauxlib.h>
 
-#include "host/task.h"
+#include "host/limit.h"
 
 /* __close handlers of coroutines that close coroutines: Lua 5.4.4 counts its
  * C calls anew for each, so that a chain of them would leave the C stack. */
@@ -65,7 +65,19 @@ static int body(lua_State *L)
   return body_ended(L, lua_pcallk(L, n, LUA_MULTRET, 0, 0, body_ended), 0);
 }
 
-/* coroutine.create(f) and .wrap(f): upvalue 1 is Lua's. */
+/* Calls the function that stands below n arguments at the top, all of whose
+ * code runs in co; gives its results. co must be anchored below. */
+static int call_in(lua_State *L, lua_State *co, int n)
+{
+  int bottom = lua_gettop(L) - n - 1, status;
+  lua_State *before = aicr_limit_watch(co);
+
+  status = lua_pcall(L, n, LUA_MULTRET, 0);
+  aicr_limit_watch(before);
+  return status == LUA_OK ? lua_gettop(L) - bottom : lua_error(L);
+}
+
+/* coroutine.create(f): upvalue 1 is Lua's. */
 static int guarded_create(lua_State *L)
 {
   luaL_checktype(L, 1, LUA_TFUNCTION);
@@ -77,21 +89,58 @@ static int guarded_create(lua_State *L)
   return 1;
 }
 
+/* coroutine.resume(co, …): upvalue 1 is Lua's. */
+static int guarded_resume(lua_State *L)
+{
+  int n = lua_gettop(L);
+  lua_State *co = lua_tothread(L, 1);
+
+  luaL_argexpected(L, co, 1, "coroutine");
+  lua_pushvalue(L, 1);
+  lua_insert(L, 1);
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_insert(L, 2); /* co, Lua's, co, … */
+  return call_in(L, co, n);
+}
+
+/* What coroutine.wrap gives: upvalue 1 is Lua's, upvalue 2 its coroutine. */
+static int wrapped(lua_State *L)
+{
+  int n = lua_gettop(L);
+
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_insert(L, 1);
+  return call_in(L, lua_tothread(L, lua_upvalueindex(2)), n);
+}
+
+/* coroutine.wrap(f): upvalue 1 is Lua's. */
+static int guarded_wrap(lua_State *L)
+{
+  guarded_create(L);
+  lua_getupvalue(L, -1, 1);
+  lua_pushcclosure(L, wrapped, 2);
+  return 1;
+}
+
 /* coroutine.close(co): upvalue 1 is Lua's. */
 static int guarded_close(lua_State *L)
 {
   struct aicr_task *t = aicr_task_of(L);
+  lua_State *co = lua_tothread(L, 1), *before;
   int status;
 
   if (t->closing == CLOSING_MAX)
     return luaL_error(L, "C stack overflow: a coroutine's __close closes a "
                          "coroutine, and so on");
+  lua_settop(L, 1);
   lua_pushvalue(L, lua_upvalueindex(1));
-  lua_insert(L, 1);
+  lua_pushvalue(L, 1);
   t->closing++;
-  status = lua_pcall(L, lua_gettop(L) - 1, LUA_MULTRET, 0);
+  before = aicr_limit_watch(co ? co : L);
+  status = lua_pcall(L, 1, LUA_MULTRET, 0);
+  aicr_limit_watch(before);
   t->closing--;
-  return status == LUA_OK ? lua_gettop(L) : lua_error(L);
+  return status == LUA_OK ? lua_gettop(L) - 1 : lua_error(L);
 }
 
 /* coroutine.running(): no script may get hold of the threads that the host
@@ -127,6 +176,7 @@ void aicr_guard_coroutine(lua_State *L)
 {
   replace(L, "close", guarded_close);
   replace(L, "create", guarded_create);
+  replace(L, "resume", guarded_resume);
   replace(L, "running", guarded_running);
-  replace(L, "wrap", guarded_create);
+  replace(L, "wrap", guarded_wrap);
 }

@@ -14,6 +14,8 @@ struct aicr_host {
   struct aicr_task *tasks; /* in the order of their start */
   struct aicr_buf event;
   struct aicr_journal journal;
+  /* Of each task, 0: AICR_RESUME_MS, AICR_CLEANUP_MS. */
+  int64_t resume_max_ms, cleanup_ms;
 };
 
 /* Runs lua/aicr/engine/main.lua with the options (a JSON object); returns its

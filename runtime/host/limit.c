@@ -15,6 +15,9 @@
  * that is caught at such a depth costs a walk over all of them. */
 #define DEPTH_MAX 8000
 #define TRACE_MAX 12
+/* The hook is to come first: its place is the user's, and an error of memory
+ * says less. */
+#define LATE_MS 1000
 
 /* Ends a check whose calls nest too deep: Lua's own error could be caught. */
 static void stop_too_deep(struct aicr_task *t, lua_State *L)
@@ -26,9 +29,71 @@ static void stop_too_deep(struct aicr_task *t, lua_State *L)
   aicr_end_message(t, L, "stack overflow: over 8000 calls in one another");
 }
 
+/* Ends a check that does not give way: calls of C functions are one instruction
+ * each, however long they take. */
+static void stop_too_long(struct aicr_task *t, lua_State *L)
+{
+  char text[200];
+  int64_t tenths = (aicr_monotonic_ms() - t->resumed_ms) / 100;
+
+  t->stop = AICR_END_BUDGET;
+  if (t->cleaning || !t->host)
+    return;
+  t->end = AICR_END_BUDGET;
+  snprintf(text, sizeof(text),
+           "it kept the only thread for %gs without waiting, at most %gs: no "
+           "other check can go on meanwhile; do less at once, or call "
+           "ctx:sleep(\"1ms\") between the parts",
+           (double)tenths / 10, (double)t->resume_max_ms / 1000);
+  aicr_end_message(t, L, text);
+}
+
+static bool is_too_long(const struct aicr_task *t, int64_t now)
+{
+  return t->resume_max_ms && now >= t->resumed_ms + t->resume_max_ms;
+}
+
+void aicr_limit_begin(struct aicr_task *t)
+{
+  int64_t end;
+
+  t->resumed_ms = aicr_monotonic_ms();
+  end = t->resumed_ms + t->resume_max_ms;
+  if (t->deadline_ms && t->deadline_ms < end)
+    end = t->deadline_ms;
+  t->memory.until_ms = end + LATE_MS;
+}
+
+void aicr_limit_end(struct aicr_task *t, lua_State *co)
+{
+  if (t->memory.late && t->stop == AICR_END_RUNNING) {
+    if (t->deadline_ms && aicr_monotonic_ms() >= t->deadline_ms)
+      t->stop = AICR_END_DEADLINE;
+    else
+      stop_too_long(t, co);
+  }
+  t->memory.until_ms = 0;
+  t->memory.late = false;
+}
+
+/* Where the reading of a file was ended, in a file of the user's: the ending
+ * becomes "FILE:LINE: ". */
+static void note_place(struct aicr_task *t, lua_State *L)
+{
+  char file[1024];
+  int line;
+
+  if (t->host || t->ending.len ||
+      !aicr_user_frame(L, 0, file, sizeof(file), &line))
+    return;
+  aicr_buf_adds(&t->ending, file);
+  aicr_buf_addf(&t->ending, ":%d: ", line);
+}
+
 static void on_count(lua_State *L, lua_Debug *ar)
 {
   struct aicr_task *t = aicr_task_of(L);
+  int64_t now = aicr_monotonic_ms();
   lua_Debug deep;
 
   (void)ar;
@@ -37,8 +102,10 @@ static void on_count(lua_State *L, lua_Debug *ar)
     t->instructions += HOOK_COUNT;
     if (t->instructions > AICR_TASK_BUDGET)
       t->stop = AICR_END_BUDGET;
-    else if (t->deadline_ms && aicr_monotonic_ms() >= t->deadline_ms)
+    else if (t->deadline_ms && now >= t->deadline_ms)
       t->stop = AICR_END_DEADLINE;
+    else if (is_too_long(t, now))
+      stop_too_long(t, L);
     else if (aicr_memory_ran_out(&t->memory))
       t->stop = AICR_END_MEMORY;
     else if (lua_getstack(L, DEPTH_MAX, &deep))
@@ -48,6 +115,7 @@ static void on_count(lua_State *L, lua_Debug *ar)
       return;
     }
   }
+  note_place(t, L);
   aicr_limit_fire(L);
   luaL_error(L, t->stop == AICR_END_BUDGET   ? "instruction budget exceeded"
                 : t->stop == AICR_END_SCRIPT ? "stack overflow"
@@ -60,9 +128,9 @@ void aicr_limit_arm(struct aicr_task *t, lua_State *co)
               t->stop == AICR_END_RUNNING ? HOOK_COUNT : 1);
 }
 
-void aicr_limit_watch(lua_State *co)
+lua_State *aicr_limit_watch(lua_State *co)
 {
-  aicr_watchdog_hook(co, on_count);
+  return aicr_watchdog_hook(co, on_count);
 }
 
 void aicr_limit_disarm(lua_State *co)

@@ -10,8 +10,17 @@
 void aicr_limit_arm(struct aicr_task *t, lua_State *co);
 void aicr_limit_disarm(lua_State *co);
 
-/* The coroutine that is resumed now, for the watchdog; NULL: none any more. */
-void aicr_limit_watch(lua_State *co);
+/* The coroutine that is resumed now, for the watchdog; NULL: none any more.
+ * Returns the one before, which is to be named again when this one is done. */
+lua_State *aicr_limit_watch(lua_State *co);
+
+/* The thread is the task's from now on, until all of it waits: not for longer
+ * than t->resume_max_ms. */
+void aicr_limit_begin(struct aicr_task *t);
+
+/* A resume ended: notes when it had lasted too long and only a refused
+ * allocation ended it. */
+void aicr_limit_end(struct aicr_task *t, lua_State *co);
 
 /* From the next instruction on, L raises at every instruction: no pcall of the
  * script wins. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "host/guard.h"
+#include "host/host.h"
 #include "host/print.h"
 #include "host/require.h"
 #include "host/watchdog.h"
@@ -40,6 +41,15 @@ bool aicr_memory_ran_out(const struct aicr_memory *m)
   return m->exhausted || m->refused.size;
 }
 
+static bool is_late(struct aicr_memory *m)
+{
+  if (m->until_ms && m->tick != aicr_watchdog_ticks()) {
+    m->tick = aicr_watchdog_ticks();
+    m->late = m->late || aicr_monotonic_ms() >= m->until_ms;
+  }
+  return m->late;
+}
+
 static void *count_alloc(void *ud, void *ptr, size_t osize, size_t nsize)
 {
   struct aicr_memory *m = ud;
@@ -54,7 +64,7 @@ static void *count_alloc(void *ud, void *ptr, size_t osize, size_t nsize)
     m->used -= osize;
     return NULL;
   }
-  if (nsize > osize && m->used + (nsize - osize) > m->limit)
+  if (nsize > osize && (m->used + (nsize - osize) > m->limit || is_late(m)))
     return refuse(m, block, nsize);
   p = realloc(ptr, nsize);
   if (!p)
@@ -309,6 +319,15 @@ int aicr_load_user(lua_State *L, const char *text, size_t len, const char *path)
   }
   status = luaL_loadbufferx(L, text, len, chunk, "t");
   lua_remove(L, -2);
+  if (status == LUA_ERRRUN || status == LUA_ERRSYNTAX) {
+    /* Lua's whole message where there are too many levels. */
+    if (!strcmp(lua_tostring(L, -1), "C stack overflow"))
+      lua_pushfstring(L,
+                      "%s: C stack overflow: over 200 levels of brackets, "
+                      "tables or functions in one another; split them up",
+                      path);
+    return status;
+  }
   if (status != LUA_OK)
     return status;
   aicr_push_user_env(L);

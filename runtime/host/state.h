@@ -17,6 +17,11 @@ struct aicr_memory {
     size_t size;  /* 0: there is none */
   } refused;      /* the last request, when it was refused */
   bool exhausted; /* see aicr_memory_ran_out() */
+  /* Nothing is given after this monotonic time, 0: any time. So ends a call of
+   * a C function that would allocate for ever. Looked at each second. */
+  int64_t until_ms;
+  unsigned tick;
+  bool late; /* it was after it */
 };
 
 /* Was memory lacking, so that something raised? Lua asks a second time after

@@ -37,6 +37,22 @@ static void new_strand(lua_State *L, struct aicr_task *t,
   s->wait = wait;
 }
 
+/* Closes what is open in a coroutine: in the time of the strand that runs, or
+ * in its own. */
+static void close_open(struct aicr_task *t, lua_State *co)
+{
+  lua_State *before = aicr_limit_watch(co);
+
+  if (!t->current)
+    aicr_limit_begin(t);
+  aicr_limit_arm(t, co);
+  lua_resetthread(co);
+  aicr_limit_disarm(co);
+  if (!t->current)
+    aicr_limit_end(t, co);
+  aicr_limit_watch(before);
+}
+
 /* Takes a strand out of the list; its open variables are closed. */
 static void drop(lua_State *L, struct aicr_task *t, struct aicr_strand *s)
 {
@@ -49,11 +65,8 @@ static void drop(lua_State *L, struct aicr_task *t, struct aicr_strand *s)
   if (s->co) {
     /* Its __close handlers run under the check's limits. A coroutine that died
      * in the hook keeps its hooks off: nothing of it may run any more. */
-    if (!s->killed) {
-      aicr_limit_arm(t, s->co);
-      lua_resetthread(s->co);
-      aicr_limit_disarm(s->co);
-    }
+    if (!s->killed)
+      close_open(t, s->co);
     lua_pushnil(L);
     lua_rawsetp(L, LUA_REGISTRYINDEX, s->co);
   }
@@ -191,9 +204,11 @@ static void run_strand(struct aicr_task *t, struct aicr_strand *s)
   t->current = s;
   aicr_limit_arm(t, s->co);
   aicr_limit_watch(s->co);
+  aicr_limit_begin(t);
   status =
       lua_resume(s->co, t->L, suspended ? 0 : lua_gettop(s->co) - 1, &results);
   aicr_limit_watch(NULL);
+  aicr_limit_end(t, s->co);
   t->current = NULL;
   if (status != LUA_YIELD) {
     ended(t, s, status, results);

@@ -104,6 +104,8 @@ struct aicr_task *aicr_task_new(struct aicr_host *host,
     return NULL;
   }
   t->memory.limit = AICR_STATE_MEMORY;
+  t->resume_max_ms = host->resume_max_ms ? host->resume_max_ms : AICR_RESUME_MS;
+  t->cleanup_ms = host->cleanup_ms ? host->cleanup_ms : AICR_CLEANUP_MS;
   t->started_ms = aicr_now_ms();
   t->started_mono_ms = aicr_monotonic_ms();
   if (spec->deadline_ms > 0)
@@ -187,7 +189,7 @@ static bool begin_cleanup(struct aicr_task *t)
   t->memory.exhausted = false;
   t->memory.refused.size = 0;
   t->instructions = 0;
-  t->deadline_ms = aicr_monotonic_ms() + AICR_CLEANUP_MS;
+  t->deadline_ms = aicr_monotonic_ms() + t->cleanup_ms;
   lua_settop(t->L, 0);
   lua_pushcfunction(t->L, prepare_cleanup);
   lua_pushlightuserdata(t->L, t);
@@ -209,17 +211,28 @@ static void cleanup_failed(struct aicr_task *t, const char *message)
   aicr_buf_free(&b);
 }
 
+static void cleanup_ended(struct aicr_task *t, int status)
+{
+  char text[64];
+
+  t->done = true;
+  if (t->stop == AICR_END_DEADLINE) {
+    snprintf(text, sizeof(text), "clean-up did not end within %gs",
+             (double)t->cleanup_ms / 1000);
+    cleanup_failed(t, text);
+  } else if (t->stop == AICR_END_BUDGET)
+    cleanup_failed(t, "clean-up used up its budget");
+  else if (aicr_memory_ran_out(&t->memory))
+    cleanup_failed(t, "clean-up ran out of memory");
+  else if (status != LUA_OK)
+    cleanup_failed(t, "a clean-up function failed");
+}
+
 void aicr_task_ended(struct aicr_task *t, lua_State *co, int status,
                      int results)
 {
   if (t->cleaning) {
-    if (aicr_memory_ran_out(&t->memory))
-      cleanup_failed(t, "clean-up ran out of memory");
-    else if (status != LUA_OK)
-      cleanup_failed(t, t->stop == AICR_END_DEADLINE
-                            ? "clean-up did not end within 60s"
-                            : "a clean-up function failed");
-    t->done = true;
+    cleanup_ended(t, status);
     return;
   }
   aicr_end_describe(t, co, status, results);

@@ -68,6 +68,8 @@ struct aicr_task_spec {
 #define AICR_STRANDS_MAX 1000
 /* Instructions that one run may execute; its clean-up gets as many again. */
 #define AICR_TASK_BUDGET 500000000
+/* How long a check may keep the thread between two waits. */
+#define AICR_RESUME_MS 30000
 /* What clean-up may use up after the run. */
 #define AICR_CLEANUP_MS 60000
 
@@ -90,6 +92,8 @@ struct aicr_task {
   int closing; /* coroutines of the script that are being closed (guard.c) */
 
   int64_t started_ms, started_mono_ms, deadline_ms;
+  int64_t resumed_ms; /* since then it has the thread */
+  int64_t resume_max_ms, cleanup_ms;
   int64_t instructions;
 
   enum aicr_task_end end;

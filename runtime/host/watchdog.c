@@ -12,6 +12,7 @@
 /* Read by the signal handler. The texts are complete before the flag says so.
  */
 static volatile sig_atomic_t watching, seconds;
+static volatile unsigned ticks;
 static lua_State *volatile running;
 static volatile lua_Hook running_hook;
 static char check_text[600];
@@ -27,6 +28,7 @@ static void put(const char *text)
 static void on_timer(int number)
 {
   (void)number;
+  ticks = ticks + 1;
   if (running)
     lua_sethook(running, running_hook, LUA_MASKCOUNT, 1);
   if (!watching || ++seconds < AICR_STUCK_SECONDS)
@@ -65,16 +67,24 @@ void aicr_watchdog_watch(const char *name)
   watching = 1;
 }
 
-void aicr_watchdog_hook(lua_State *co, lua_Hook hook)
+lua_State *aicr_watchdog_hook(lua_State *co, lua_Hook hook)
 {
+  lua_State *before = running;
+
   running = NULL;
   running_hook = hook;
   running = co;
+  return before;
 }
 
 void aicr_watchdog_beat(void)
 {
   seconds = 0;
+}
+
+unsigned aicr_watchdog_ticks(void)
+{
+  return ticks;
 }
 
 void aicr_watchdog_journal(const char *path)

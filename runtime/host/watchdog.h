@@ -19,11 +19,14 @@ void aicr_watchdog_watch(const char *name);
 
 /* The coroutine that runs and its instruction hook: each second the hook is
  * made to come at the next instruction, however slow those before were, so
- * that a deadline is seen. NULL: none. */
-void aicr_watchdog_hook(lua_State *co, lua_Hook hook);
+ * that a deadline is seen. NULL: none. Returns the one before. */
+lua_State *aicr_watchdog_hook(lua_State *co, lua_Hook hook);
 
 /* It is alive: called by the instruction hook. */
 void aicr_watchdog_beat(void);
+
+/* Another number each second. */
+unsigned aicr_watchdog_ticks(void);
 
 /* Where finished results are kept; NULL: nowhere. */
 void aicr_watchdog_journal(const char *path);
