@@ -313,7 +313,8 @@ static char *fill(const char *before, size_t count, const char *after)
   assert_non_null(text);
   memcpy(text, before, a);
   memset(text + a, 'x', count);
-  memcpy(text + a + count, after, b + 1);
+  memcpy(text + a + count, after, b);
+  text[a + count + b] = '\0';
   return text;
 }
 

@@ -255,8 +255,8 @@ static void test_read_length(void **state)
 static void test_write_length(void **state)
 {
   static const unsigned char mask[4] = {0x37, 0xfa, 0x21, 0x3d};
-  size_t len = *(const size_t *)*state, left, got_len;
-  char *text = calloc(1, len + 1), *data, *got;
+  size_t len = *(const size_t *)*state, left, got_len = 0;
+  char *text = calloc(1, len + 1), *data, *got = NULL;
   unsigned opcode = 0;
   struct aicr_buf b;
   assert_non_null(text);
