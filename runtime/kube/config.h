@@ -74,7 +74,8 @@ struct kube_config_options {
  * warnings are appended to *warnings, a line each. INVALID_REQUEST with reason
  * "config-not-found", "config-invalid", "context-not-found" or
  * "config-unsupported-auth"; the message names file, field and the way out,
- * never a value that may be secret. */
+ * never a value that may be secret. Over http:// all credentials are left out,
+ * with a warning. */
 bool kube_config_load(const struct kube_config_options *options,
                       struct kube_config *config, struct aicr_buf *warnings,
                       struct aicr_error *err);
