@@ -184,7 +184,7 @@ static void receive(unsigned flags, const uint8_t *data, size_t size,
   for (size_t at = 0, n = 0; at < size; at += n) {
     n = step > 0 ? step : 1U + data[size - 1 - at] % 23U;
     n = n < size - at ? n : size - at;
-    char *chunk = n == 0 ? NULL : malloc(n);
+    char *chunk = malloc(n > 0 ? n : 1);
     if (chunk == NULL) {
       abort();
     }
