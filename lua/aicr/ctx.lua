@@ -16,6 +16,12 @@ local METHODS <const> = {
   try = FLOW, all = FLOW, step = FLOW, sleep = FLOW, now = FLOW,
 }
 
+local WRITE <const>, ASK <const> = "aicr.ctx.k8s.write", "aicr.ctx.k8s.ask"
+local K8S_METHODS <const> = {
+  create = WRITE, apply = WRITE, patch = WRITE, delete = WRITE,
+  server_version = ASK, can = ASK, get_raw = ASK, logs = ASK, wait = ASK,
+}
+
 -- ctx:defer(fn): runs fn after the check, however it ends; last in, first out; 60 s for all of them.
 local function defer_into(list)
   return function(_, fn)
@@ -70,6 +76,32 @@ local function or_nil(v)
   return v
 end
 
+-- ctx.k8s: the reads are native, the other methods are loaded when they are called.
+-- @param env table {run_id=, deferred=} for those
+local function new_k8s(env)
+  local own
+  local methods = setmetatable({ get = k8s.get, find = k8s.find, list = k8s.list, each = k8s.each }, {
+    __index = function(t, key)
+      local file = K8S_METHODS[key]
+      if not file then
+        return nil
+      end
+      local fn = require(file)[key]
+      t[key] = function(self, ...)
+        if not rawequal(self, own) then
+          error(("bad argument #1 to 'ctx.k8s:%s' (ctx.k8s expected, got %s; call it with a colon)"):format(key,
+            type(self) == "table" and "another table" or type(self)), 2)
+        end
+        return fn(env, ...)
+      end
+      return t[key]
+    end,
+  })
+  own = read_only(methods, "ctx.k8s", {})
+  native.k8s(own)
+  return own
+end
+
 --- Makes the ctx of a run.
 -- @param spec table {context={recipe,platform,namespace,run_id,seed,args}, params={key=value}}
 -- @param declared table|nil the check's `params`
@@ -80,8 +112,6 @@ function M.new(spec, declared, deferred)
   local seed = math.tointeger(or_nil(context.seed) or 0)
   math.randomseed(seed or 0)
   local own = {}
-  local k8s_methods = read_only(k8s, "ctx.k8s", {})
-  native.k8s(k8s_methods)
   local fields = {
     params = read_only(or_nil(spec.params) or {}, "ctx.params", declared or {}),
     args = read_only(or_nil(context.args) or {}, "ctx.args"),
@@ -90,7 +120,7 @@ function M.new(spec, declared, deferred)
     namespace = or_nil(context.namespace),
     run_id = or_nil(context.run_id),
     seed = seed,
-    k8s = k8s_methods,
+    k8s = new_k8s { run_id = or_nil(context.run_id), deferred = deferred },
     defer = method(own, "defer", defer_into(deferred)),
   }
   local known = { recipe = true, platform = true, namespace = true, run_id = true }

@@ -6,6 +6,7 @@
 
 #include "core/json_writer.h"
 #include "host/host.h"
+#include "kube/url.h"
 
 /* aicr.native.k8s: the methods of ctx.k8s. Each starts a call, yields, and
  * turns the answer into Lua values after it was resumed. */
@@ -113,12 +114,12 @@ static void check_self(lua_State *L, const char *what)
                what, lua_istable(L, 1) ? "another table" : luaL_typename(L, 1));
 }
 
-static struct aicr_task *check_task(lua_State *L, const char *what)
+/* The task that may ask a cluster now; raises otherwise. */
+static struct aicr_task *running_task(lua_State *L, const char *what)
 {
   struct aicr_task *t = aicr_task_of(L);
   struct aicr_error err;
 
-  check_self(L, what);
   aicr_task_may_wait(L, t, what);
   if (!t->host || !t->host->client) {
     aicr_fail(&err, AICR_INVALID_REQUEST, "no-cluster",
@@ -128,14 +129,21 @@ static struct aicr_task *check_task(lua_State *L, const char *what)
   return t;
 }
 
-/* Starts the call of *spec in a box that is left on the top. */
+static struct aicr_task *check_task(lua_State *L, const char *what)
+{
+  check_self(L, what);
+  return running_task(L, what);
+}
+
+/* Starts the call of *spec in a box that is left on the top. A free one needs
+ * no permission of the check. */
 static struct call_box *start_call(lua_State *L, struct aicr_task *t,
-                                   struct kube_call_spec *spec)
+                                   struct kube_call_spec *spec, bool is_free)
 {
   struct call_box *box = new_box(L);
 
   spec->deadline_ms = t->deadline_ms;
-  spec->permissions = t->permissions;
+  spec->permissions = is_free ? NULL : t->permissions;
   spec->run_namespace = t->run_namespace;
   box->call = kube_client_start(t->host->client, spec, t);
   if (!box->call)
@@ -258,7 +266,7 @@ static int get(lua_State *L, const char *what, bool absent_is_nil)
   spec.resource = check_name(L, 2, false);
   spec.name = check_name(L, 3, false);
   spec.ns = check_name(L, 4, true);
-  box = start_call(L, t, &spec);
+  box = start_call(L, t, &spec, false);
   lua_replace(L, 2);
   lua_pushboolean(L, absent_is_nil);
   lua_replace(L, 1);
@@ -341,7 +349,7 @@ static struct call_box *start_list(lua_State *L, struct aicr_task *t)
     spec.label = option(L, 3, "label");
     spec.field = option(L, 3, "field");
   }
-  return start_call(L, t, &spec);
+  return start_call(L, t, &spec, false);
 }
 
 /* k8s:list(resource [, {namespace=, label=, field=}]) -> array of objects
@@ -413,54 +421,160 @@ static int k8s_each(lua_State *L)
   return 4;
 }
 
-/* k8s:server_version() -> "v1.32.6-gke.1013000"                [-0, +1, v] */
-static int k8s_server_version(lua_State *L)
-{
-  struct aicr_task *t = check_task(L, "ctx.k8s:server_version");
-  struct kube_backend *b = kube_client_backend(t->host->client);
-  const char *version = b->ops->server_version(b);
-  struct aicr_error err;
+/* The words of `verb` in k8s.call. A review is free: it asks what is allowed.
+ */
+static const struct verb_word {
+  const char *name;
+  enum kube_verb verb;
+} verb_words[] = {
+    {"get", KUBE_GET},     {"create", KUBE_CREATE}, {"update", KUBE_UPDATE},
+    {"patch", KUBE_PATCH}, {"apply", KUBE_APPLY},   {"delete", KUBE_DELETE},
+    {"raw", KUBE_RAW},
+};
 
-  if (!version) {
-    aicr_fail(&err, AICR_INTERNAL, "not-recorded",
-              "the recording does not hold the server's version");
-    return aicr_raise(L, &err);
-  }
-  lua_pushstring(L, version);
-  return 1;
+static const struct verb_word *check_verb(lua_State *L)
+{
+  const char *name = option(L, 2, "verb");
+
+  for (size_t i = 0; name && i < sizeof(verb_words) / sizeof(*verb_words); i++)
+    if (strcmp(verb_words[i].name, name) == 0)
+      return &verb_words[i];
+  luaL_error(L, "unknown verb '%s'", name ? name : "nil");
+  return NULL;
 }
 
-/* create, apply, patch, delete, exec: upvalue 1 is its name. A recording
- * answers reads only.                                          [-0, +0, v] */
-static int k8s_read_only(lua_State *L)
+/* The query of the table t.query: names to texts. */
+static const char *query_text(lua_State *L)
 {
-  struct aicr_error err;
+  struct aicr_buf *b;
 
-  check_task(L, lua_tostring(L, lua_upvalueindex(1)));
-  aicr_fail(&err, AICR_METHOD_NOT_ALLOWED, "read-only",
-            "a recording answers reads only: nothing was written");
-  return aicr_raise(L, &err);
+  if (lua_getfield(L, 2, "query") == LUA_TNIL)
+    return NULL;
+  luaL_checktype(L, -1, LUA_TTABLE);
+  b = aicr_new_buf(L, 1u << 20);
+  lua_pushnil(L);
+  while (lua_next(L, -3)) {
+    const char *name, *value;
+
+    if (lua_type(L, -2) != LUA_TSTRING)
+      luaL_error(L, "a query has names");
+    name = lua_tostring(L, -2);
+    value = luaL_tolstring(L, -1, NULL);
+    kube_url_param(b, name, value);
+    lua_pop(L, 2);
+  }
+  if (b->no_memory)
+    aicr_out_of_memory(L);
+  if (b->failed)
+    luaL_error(L, "a query of more than 1 MiB");
+  return b->data;
+}
+
+/* Index 1: is text wanted? Index 2: the box. */
+static int got_answer(lua_State *L, int status, lua_KContext ctx)
+{
+  struct aicr_task *t = (struct aicr_task *)ctx;
+  struct call_box *box = lua_touserdata(L, 2);
+  const char *text;
+  size_t len;
+
+  (void)status;
+  aicr_task_check_stop(L, t);
+  switch (kube_call_next(box->call, &text, &len)) {
+  case KUBE_CALL_WAIT:
+    return wait_for(L, t, box, got_answer);
+  case KUBE_CALL_OBJECT:
+    if (lua_toboolean(L, 1))
+      lua_pushlstring(L, text ? text : "", len);
+    else
+      aicr_push_json(L, text, len, AICR_JSON_DROP_NULLS);
+    return 1;
+  default:
+    return raise_failure(L, box->call);
+  }
+}
+
+/* native.call(what, {verb=, resource= | apiVersion=, kind=, name=, namespace=,
+ * subresource=, query={}, body=, content_type=, text=, free=}) -> the answer's
+ * object, or its text. `what` is its name for the check. A body is a table or
+ * text. A free call needs no permission of the check: for embedded code that
+ * asks what everybody may, or cleans up.
+ *                                                      [yields] [-0, +1, v] */
+static int k8s_call(lua_State *L)
+{
+  static const char *const types[] = {
+      "application/json", "application/merge-patch+json",
+      "application/json-patch+json", "application/strategic-merge-patch+json",
+      "application/apply-patch+yaml"};
+  const char *what = luaL_checkstring(L, 1);
+  struct aicr_task *t = running_task(L, what);
+  struct kube_call_spec spec = {0};
+  const struct verb_word *word;
+  struct call_box *box;
+  const char *type;
+
+  luaL_checktype(L, 2, LUA_TTABLE);
+  lua_settop(L, 2);
+  word = check_verb(L);
+  spec.verb = word->verb;
+  spec.resource = option(L, 2, "resource");
+  spec.api_version = option(L, 2, "apiVersion");
+  spec.kind = option(L, 2, "kind");
+  spec.name = option(L, 2, "name");
+  spec.ns = option(L, 2, "namespace");
+  spec.subresource = option(L, 2, "subresource");
+  spec.query = query_text(L);
+  type = option(L, 2, "content_type");
+  spec.content_type = types[0];
+  for (size_t i = 0; type && i < sizeof(types) / sizeof(*types); i++)
+    if (strcmp(types[i], type) == 0)
+      spec.content_type = types[i];
+  lua_getfield(L, 2, "text");
+  spec.text = lua_toboolean(L, -1);
+  if (lua_getfield(L, 2, "body") == LUA_TTABLE) {
+    struct aicr_buf *json = aicr_new_buf(L, 8u << 20);
+
+    aicr_encode_json(L, -2, json);
+    if (json->no_memory)
+      aicr_out_of_memory(L);
+    if (json->failed)
+      luaL_error(L, "%s: the object is larger than 8 MiB", what);
+    spec.body = json->data;
+    spec.body_len = json->len;
+  } else if (!lua_isnil(L, -1)) {
+    spec.body = luaL_checklstring(L, -1, &spec.body_len);
+  }
+  lua_getfield(L, 2, "free");
+  box = start_call(L, t, &spec, lua_toboolean(L, -1));
+  lua_replace(L, 2);
+  lua_pushboolean(L, spec.text || spec.verb == KUBE_RAW);
+  lua_replace(L, 1);
+  lua_settop(L, 2);
+  lua_toclose(L, 2); /* what ends this wait ends the call */
+  return wait_for(L, t, box, got_answer);
+}
+
+/* native.known_version() -> the server's version where it is known without
+ * asking, else nil; is this a recording?                       [-0, +2, v] */
+static int k8s_known_version(lua_State *L)
+{
+  struct aicr_task *t = running_task(L, "ctx.k8s:server_version");
+  struct kube_backend *b = kube_client_backend(t->host->client);
+
+  lua_pushstring(L, b->ops->server_version(b));
+  lua_pushboolean(L, t->host->recording);
+  return 2;
 }
 
 static const luaL_Reg methods[] = {
-    {"get", k8s_get},
-    {"find", k8s_find},
-    {"list", k8s_list},
-    {"each", k8s_each},
-    {"server_version", k8s_server_version},
+    {"get", k8s_get},   {"find", k8s_find},
+    {"list", k8s_list}, {"each", k8s_each},
+    {"call", k8s_call}, {"known_version", k8s_known_version},
     {NULL, NULL},
 };
 
 int luaopen_aicr_native_k8s(lua_State *L)
 {
-  static const char *const writes[] = {"create", "apply", "patch",
-                                       "delete", "exec",  NULL};
-
   luaL_newlib(L, methods);
-  for (size_t i = 0; writes[i]; i++) {
-    lua_pushfstring(L, "ctx.k8s:%s", writes[i]);
-    lua_pushcclosure(L, k8s_read_only, 1);
-    lua_setfield(L, -2, writes[i]);
-  }
   return 1;
 }

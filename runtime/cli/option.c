@@ -73,13 +73,11 @@ const struct aicr_option aicr_options[] = {
 
     {.name = "kubeconfig",
      .letter = 'k',
-     .later = true,
      .kind = AICR_OPTION_TEXT,
      .argument = "FILE",
      .group = TARGET,
      .help = "how to reach the cluster"},
     {.name = "context",
-     .later = true,
      .kind = AICR_OPTION_TEXT,
      .argument = "NAME",
      .group = TARGET,

@@ -4,6 +4,7 @@
 
 #include "host/journal.h"
 #include "host/task.h"
+#include "kube/config.h"
 
 /* The host: the cluster, the running tasks, the loop, and the engine's state.
  */
@@ -30,10 +31,23 @@ void aicr_host_set(lua_State *L, struct aicr_host *h);
 /* The host of the engine's state. */
 struct aicr_host *aicr_host_of(lua_State *L);
 
-/* Opens the cluster to work on; replaces an earlier one. */
+/* Opens a recording to work on; replaces an earlier cluster. */
 bool aicr_host_open_recording(struct aicr_host *h, const char *dir,
                               struct aicr_buf *warnings,
                               struct aicr_error *err);
+
+/* What may be said of a live cluster: nothing secret. */
+struct aicr_cluster_facts {
+  char server[512], source[512];
+  bool insecure;
+};
+
+/* Opens a live cluster to work on; nothing is sent yet. Errors: those of
+ * kube_config_load(). */
+bool aicr_host_open_live(struct aicr_host *h,
+                         const struct kube_config_options *options,
+                         struct aicr_cluster_facts *facts,
+                         struct aicr_buf *warnings, struct aicr_error *err);
 
 /* Adds a task. */
 bool aicr_host_start(struct aicr_host *h, const struct aicr_task_spec *spec,

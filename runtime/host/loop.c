@@ -9,7 +9,6 @@
 #include "core/json_writer.h"
 #include "host/host.h"
 #include "host/signal.h"
-#include "kube/recording.h"
 
 /* The loop: runs the tasks, waits for answers, timers and signals. */
 
@@ -33,22 +32,6 @@ int64_t aicr_now_ms(void)
 int64_t aicr_monotonic_ms(void)
 {
   return clock_ms(CLOCK_MONOTONIC);
-}
-
-bool aicr_host_open_recording(struct aicr_host *h, const char *dir,
-                              struct aicr_buf *warnings, struct aicr_error *err)
-{
-  struct kube_backend *backend = kube_recording_open(dir, warnings, err);
-
-  if (!backend)
-    return false;
-  if (h->client)
-    kube_client_close(h->client);
-  h->client = kube_client_open(backend);
-  h->recording = true;
-  if (h->client)
-    return true;
-  return aicr_fail(err, AICR_INTERNAL, "memory", "out of memory");
 }
 
 bool aicr_host_start(struct aicr_host *h, const struct aicr_task_spec *spec,
@@ -190,8 +173,11 @@ static void wait_for_news(struct aicr_host *h, int timeout_ms)
       wake(owner, call);
     return;
   }
-  if (timeout_ms != 0)
-    poll(NULL, 0, timeout_ms);
+  if (timeout_ms != 0) {
+    struct pollfd signal = {.fd = aicr_signal_descriptor(), .events = POLLIN};
+
+    poll(&signal, signal.fd < 0 ? 0 : 1, timeout_ms);
+  }
 }
 
 static bool tell_signal(struct aicr_host *h)

@@ -11,4 +11,7 @@ const char *aicr_signal_name(int number);
 /* The oldest signal not taken yet, 0 when there is none. */
 int aicr_signal_take(void);
 
+/* Readable from a signal until it was taken; -1: there is none. */
+int aicr_signal_descriptor(void);
+
 #endif

@@ -20,6 +20,7 @@ enum kube_verb {
   KUBE_PATCH,
   KUBE_APPLY,
   KUBE_DELETE,
+  KUBE_RAW, /* GET of a path that is no resource's; the answer is any text */
   KUBE_VERB_COUNT
 };
 const char *kube_verb_name(enum kube_verb v); /* "get", "list", … */
@@ -33,13 +34,21 @@ struct kube_request {
   const char *page;                    /* continue token, NULL: first page */
   unsigned limit;                      /* page size */
   const char *path;                    /* from kube_resource_path() */
-  int64_t deadline_ms;                 /* monotonic, 0: none */
+  const char *query;                   /* escaped "a=b&c=d" more, or NULL */
+  const char *accept;                  /* NULL: application/json */
+  const char *content_type;            /* of the body */
+  const char *body;                    /* NULL: none */
+  size_t body_len;
+  bool text;           /* the answer is any text, not JSON */
+  int64_t deadline_ms; /* monotonic, 0: none */
 };
 
 struct kube_answer {
   int http; /* 0: see transport */
   enum kube_transport transport;
   unsigned attempts;
+  const char *reason; /* of a transport's failure, NULL: its usual one */
+  char detail[256];   /* more of it, without secrets */
   char content_type[128];
   struct aicr_buf body;
   /* The backend itself could not answer (reason "not-recorded", "read-only",
@@ -47,6 +56,12 @@ struct kube_answer {
   struct aicr_error error;
 };
 void kube_answer_free(struct kube_answer *a);
+
+enum kube_resolved {
+  KUBE_RESOLVE_FAILED,
+  KUBE_RESOLVED,
+  KUBE_RESOLVE_WAIT /* discovery is on its way: again after a poll */
+};
 
 struct kube_backend;
 struct kube_transfer; /* one request in flight, owned by the backend */
@@ -64,16 +79,20 @@ struct kube_backend_ops {
   bool (*poll)(struct kube_backend *b, int timeout_ms, void **owner,
                struct kube_answer *answer);
   /* Finds the resource that a name from kube_resource_name() means (plural,
-   * singular, short name; version empty: the preferred one), and fills *r.
+   * singular, short name; version empty: the preferred one), or, where plural
+   * is empty, that a group, version and kind mean; fills *r.
    * NOT_FOUND/"api-not-served" (a verdict) only when that was proved;
    * INTERNAL/"not-recorded" when a recording cannot tell;
-   * INVALID_REQUEST/"ambiguous". */
-  bool (*resolve)(struct kube_backend *b, struct kube_resource *r,
-                  struct aicr_error *err);
-  /* What discovery says of a resource: for `served` of a failure. */
+   * INVALID_REQUEST/"ambiguous"; or why discovery failed, with its facts in
+   * *failure. */
+  enum kube_resolved (*resolve)(struct kube_backend *b, struct kube_resource *r,
+                                struct kube_failure *failure,
+                                struct aicr_error *err);
+  /* What is known here of a resource: for `served` of a failure. NULL: it has
+   * to be asked for (kube_discovery_path). */
   enum kube_served (*served)(struct kube_backend *b,
                              const struct kube_resource *r);
-  /* gitVersion of the server, NULL when not known. */
+  /* gitVersion of the server, NULL when not known without asking. */
   const char *(*server_version)(struct kube_backend *b);
   /* The context's name, NULL when not known. */
   const char *(*context)(struct kube_backend *b);
@@ -85,6 +104,7 @@ struct kube_backend_ops {
 
 struct kube_backend {
   const struct kube_backend_ops *ops;
+  int wake; /* a descriptor whose input ends a poll, -1: none */
 };
 
 #endif

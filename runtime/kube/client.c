@@ -5,49 +5,12 @@
 #include <string.h>
 
 #include "core/text.h"
+#include "kube/call.h"
+#include "kube/discovery.h"
 #include "kube/fixed_text.h"
 #include "kube/status.h"
 
 #define PAGE_SIZE 500u
-#define PAGES_MAX 100000u
-
-struct kube_client {
-  struct kube_backend *backend;
-  struct kube_call *calls;              /* all that are open */
-  struct kube_call *ready, **ready_end; /* failed before a request was sent */
-};
-
-enum phase {
-  PHASE_QUEUED, /* in client->ready: poll has to bring it */
-  PHASE_FLIGHT, /* a request is on its way: poll has to bring it */
-  PHASE_OBJECT,
-  PHASE_PAGE, /* items of a page are being taken */
-  PHASE_END,
-  PHASE_FAILED
-};
-
-struct kube_call {
-  struct kube_client *client;
-  struct kube_call *next, *next_ready;
-  void *owner;
-  struct kube_request rq; /* its strings are ours */
-  char *strings[6];       /* name, ns, subresource, label, field, resource */
-  struct aicr_buf path;
-  enum phase phase;
-  struct kube_transfer *transfer;
-  struct kube_answer answer;
-  struct aicr_json_list list;
-  bool list_open;
-  char item_api_version[320], item_kind[128];
-
-  char *page, *marked_page; /* the token asked for; an earlier one */
-  unsigned pages, next_mark;
-  size_t items;
-  bool restarted;
-
-  struct aicr_error error;
-  struct kube_failure failure;
-};
 
 struct kube_client *kube_client_open(struct kube_backend *backend)
 {
@@ -66,25 +29,16 @@ struct kube_backend *kube_client_backend(struct kube_client *c)
   return c->backend;
 }
 
-static void end_page(struct kube_call *call)
-{
-  if (call->list_open) {
-    aicr_json_list_free(&call->list);
-    call->list_open = false;
-  }
-  kube_answer_free(&call->answer);
-  memset(&call->answer, 0, sizeof call->answer);
-}
-
 static void free_call(struct kube_call *call)
 {
-  end_page(call);
+  kube_call_end_page(call);
   for (size_t i = 0; i < sizeof call->strings / sizeof call->strings[0]; i++) {
     aicr_free(call->strings[i]);
   }
   aicr_free(call->page);
   aicr_free(call->marked_page);
   aicr_buf_free(&call->path);
+  aicr_buf_free(&call->group_path);
   aicr_free(call);
 }
 
@@ -110,7 +64,7 @@ void kube_call_close(struct kube_call *call)
     return;
   }
   struct kube_client *c = call->client;
-  if (call->phase == PHASE_FLIGHT) {
+  if (call->transfer != NULL) {
     c->backend->ops->cancel(c->backend, call->transfer);
   } else if (call->phase == PHASE_QUEUED) {
     unlink_ready(c, call);
@@ -139,128 +93,23 @@ size_t kube_client_pending(const struct kube_client *c)
 {
   size_t n = 0;
   for (const struct kube_call *p = c->calls; p != NULL; p = p->next) {
-    n += p->phase == PHASE_QUEUED || p->phase == PHASE_FLIGHT;
+    n += p->phase <= PHASE_EXPLAIN;
   }
   return n;
 }
 
-static bool no_memory(struct aicr_error *err)
+bool kube_call_no_memory(struct aicr_error *err)
 {
   return aicr_fail(err, AICR_INTERNAL, "memory",
                    "no memory for a cluster request");
 }
 
-static void set_resource(struct kube_failure *f, const struct kube_resource *r)
+static void queue(struct kube_call *call)
 {
-  snprintf(f->resource, sizeof f->resource, "%.63s%s%.190s", r->plural,
-           r->group[0] == '\0' ? "" : ".", r->group);
-}
-
-/* A name that cannot be resolved is still judged by what was asked for, so
- * that an undeclared request is always refused as that. */
-static void canonical(struct kube_resource *r)
-{
-  bool bare = r->group[0] == '\0' && r->version[0] == '\0';
-  const struct kube_resource *b =
-      kube_builtin_by_name(bare ? NULL : r->group, r->plural);
-  if (b != NULL) {
-    kube_set_text(r->group, sizeof r->group, b->group);
-    kube_set_text(r->plural, sizeof r->plural, b->plural);
-  }
-}
-
-static bool resolve(struct kube_call *call, const struct kube_call_spec *spec,
-                    struct aicr_error *err)
-{
-  struct kube_backend *b = call->client->backend;
-  struct kube_resource *r = &call->rq.resource;
-  if (!kube_resource_name(spec->resource, strlen(spec->resource), r, err)) {
-    return false;
-  }
-  struct kube_resource written = *r;
-  bool found = b->ops->resolve(b, r, err);
-  if (!found) {
-    canonical(&written);
-    *r = written;
-  }
-  set_resource(&call->failure, r);
-  struct aicr_error refused;
-  if (spec->permissions != NULL &&
-      !kube_permissions_allow(spec->permissions, kube_verb_name(spec->verb), r,
-                              spec->subresource, spec->ns, spec->run_namespace,
-                              &refused)) {
-    *err = refused;
-    return false;
-  }
-  if (!found && strcmp(err->reason, "api-not-served") == 0) {
-    /* the answer that the server would have given */
-    call->failure.http = 404;
-    call->failure.served = KUBE_SERVED_NO;
-  }
-  return found;
-}
-
-static bool check_shape(const struct kube_call_spec *spec,
-                        struct aicr_error *err)
-{
-  bool collection = spec->verb == KUBE_LIST || spec->verb == KUBE_CREATE;
-  if (!collection && spec->name == NULL) {
-    return aicr_fail(err, AICR_INVALID_REQUEST, "bad-request",
-                     "%s needs a name", kube_verb_name(spec->verb));
-  }
-  if (spec->verb == KUBE_LIST && spec->name != NULL) {
-    return aicr_fail(err, AICR_INVALID_REQUEST, "bad-request",
-                     "list takes no name; use get");
-  }
-  return true;
-}
-
-static bool copy_strings(struct kube_call *call,
-                         const struct kube_call_spec *spec,
-                         struct aicr_error *err)
-{
-  const char *const from[] = {spec->name,  spec->ns,    spec->subresource,
-                              spec->label, spec->field, spec->resource};
-  for (size_t i = 0; i < sizeof from / sizeof from[0]; i++) {
-    if (from[i] == NULL) {
-      continue;
-    }
-    call->strings[i] = aicr_strndup(from[i], strlen(from[i]));
-    if (call->strings[i] == NULL) {
-      return no_memory(err);
-    }
-  }
-  call->rq.name = call->strings[0];
-  call->rq.ns = call->strings[1];
-  call->rq.subresource = call->strings[2];
-  call->rq.label = call->strings[3];
-  call->rq.field = call->strings[4];
-  return true;
-}
-
-static bool send(struct kube_call *call, struct aicr_error *err)
-{
-  struct kube_backend *b = call->client->backend;
-  call->rq.page = call->page;
-  call->transfer = b->ops->start(b, &call->rq, call, err);
-  if (call->transfer == NULL) {
-    return false;
-  }
-  call->phase = PHASE_FLIGHT;
-  return true;
-}
-
-static bool prepare(struct kube_call *call, const struct kube_call_spec *spec,
-                    struct aicr_error *err)
-{
-  if (!copy_strings(call, spec, err) || !resolve(call, spec, err) ||
-      !check_shape(spec, err) ||
-      !kube_resource_path(&call->rq.resource, spec->ns, spec->name,
-                          spec->subresource, &call->path, err)) {
-    return false;
-  }
-  call->rq.path = call->path.data;
-  return send(call, err);
+  struct kube_client *c = call->client;
+  call->phase = PHASE_QUEUED;
+  *c->ready_end = call;
+  c->ready_end = &call->next_ready;
 }
 
 struct kube_call *kube_client_start(struct kube_client *c,
@@ -279,21 +128,21 @@ struct kube_call *kube_client_start(struct kube_client *c,
   call->rq.limit = spec->page_size == 0 ? PAGE_SIZE : spec->page_size;
   call->rq.deadline_ms = spec->deadline_ms;
   aicr_buf_init(&call->path, 4096);
+  aicr_buf_init(&call->group_path, 4096);
   kube_set_text(call->failure.verb, sizeof call->failure.verb,
                 kube_verb_name(spec->verb));
   kube_set_text(call->failure.resource, sizeof call->failure.resource,
-                spec->resource);
+                spec->resource == NULL ? spec->kind : spec->resource);
   kube_set_text(call->failure.ns, sizeof call->failure.ns, spec->ns);
   kube_set_text(call->failure.name, sizeof call->failure.name, spec->name);
-  if (!prepare(call, spec, &call->error)) {
-    call->phase = PHASE_QUEUED;
-    *c->ready_end = call;
-    c->ready_end = &call->next_ready;
+  if (!kube_call_copy(call, spec, &call->error) ||
+      !kube_call_go_on(call, &call->error)) {
+    queue(call);
   }
   return call;
 }
 
-static void unexpected(struct kube_call *call, const char *what)
+void kube_call_unexpected(struct kube_call *call, const char *what)
 {
   const struct kube_answer *a = &call->answer;
   struct aicr_quoted q, type;
@@ -307,46 +156,39 @@ static void unexpected(struct kube_call *call, const char *what)
   call->failure.attempts = a->attempts;
 }
 
-static void fail_call(struct kube_call *call)
+void kube_call_fail(struct kube_call *call)
 {
-  end_page(call);
+  kube_call_end_page(call);
   call->phase = PHASE_FAILED;
 }
 
-static void begin_list(struct kube_call *call)
+bool kube_is_object(const char *text)
 {
-  aicr_json_list_init(&call->list);
-  call->list_open = true;
-  aicr_json_feed(&call->list.reader, call->answer.body.data,
-                 call->answer.body.len);
-  aicr_json_finish(&call->list.reader);
-  call->pages++;
-  call->phase = PHASE_PAGE;
-}
-
-static const char *skip_space(const char *text)
-{
-  return text + strspn(text, " \t\r\n");
+  return text[strspn(text, " \t\r\n")] == '{';
 }
 
 /* An answer with a success status: an object, or a page of a list. */
 static bool take_success(struct kube_call *call)
 {
   const struct kube_answer *a = &call->answer;
+  if (call->rq.text) {
+    call->phase = PHASE_OBJECT;
+    return true;
+  }
   if (a->content_type[0] != '\0' && strstr(a->content_type, "json") == NULL) {
-    unexpected(call, "not JSON");
+    kube_call_unexpected(call, "not JSON");
     return false;
   }
   if (a->body.data == NULL || a->body.len == 0) {
-    unexpected(call, "no body");
+    kube_call_unexpected(call, "no body");
     return false;
   }
-  if (skip_space(a->body.data)[0] != '{') {
-    unexpected(call, "not a JSON object");
+  if (!kube_is_object(a->body.data)) {
+    kube_call_unexpected(call, "not a JSON object");
     return false;
   }
   if (call->rq.verb == KUBE_LIST) {
-    begin_list(call);
+    kube_call_begin_page(call);
     return true;
   }
   struct aicr_error bad;
@@ -355,7 +197,7 @@ static bool take_success(struct kube_call *call)
     if (bad.code == AICR_INTERNAL) {
       call->error = bad;
     } else {
-      unexpected(call, bad.message);
+      kube_call_unexpected(call, bad.message);
     }
     return false;
   }
@@ -379,40 +221,76 @@ static bool restart(struct kube_call *call)
   call->page = NULL;
   call->marked_page = NULL;
   call->next_mark = 0;
-  end_page(call);
-  if (!send(call, &call->error)) {
-    fail_call(call);
+  kube_call_end_page(call);
+  if (!kube_call_send(call, &call->error)) {
+    kube_call_fail(call);
     return false;
   }
   return true;
 }
 
-/* False while there is nothing for the owner to see yet. */
-static bool take_answer(struct kube_call *call)
+static void fail_with(struct kube_call *call, enum kube_served served)
+{
+  kube_status_error(&call->rq, &call->answer, served, &call->error,
+                    &call->failure);
+  kube_call_fail(call);
+}
+
+/* Asks discovery what a refusal or an absence means. False when it cannot. */
+static bool explain(struct kube_call *call)
 {
   struct kube_backend *b = call->client->backend;
-  struct kube_answer *a = &call->answer;
+  struct aicr_error ignored;
+  if (!kube_discovery_path(&call->rq.resource, &call->group_path)) {
+    return false;
+  }
+  call->probe = (struct kube_request){.verb = KUBE_RAW,
+                                      .path = call->group_path.data,
+                                      .deadline_ms = call->rq.deadline_ms};
+  call->transfer = b->ops->start(b, &call->probe, call, &ignored);
+  if (call->transfer == NULL) {
+    return false;
+  }
+  call->phase = PHASE_EXPLAIN;
+  return true;
+}
+
+/* Takes the answer of the request, or of the question why it failed. False
+ * while there is nothing for the owner to see yet. */
+static bool take_answer(struct kube_call *call, struct kube_answer *answer)
+{
+  struct kube_backend *b = call->client->backend;
   call->transfer = NULL;
+  if (call->phase == PHASE_EXPLAIN) {
+    enum kube_served served = kube_discovery_served(&call->rq.resource, answer);
+    kube_answer_free(answer);
+    fail_with(call, served);
+    return true;
+  }
+  struct kube_answer *a = &call->answer;
+  *a = *answer;
   call->failure.attempts = a->attempts;
   bool success =
       a->error.code == AICR_CODE_NONE && a->http >= 200 && a->http < 300;
   if (success) {
     if (!take_success(call)) {
-      fail_call(call);
+      kube_call_fail(call);
     }
     return true;
   }
   if (may_restart(call)) {
     return !restart(call);
   }
-  enum kube_served served = KUBE_SERVED_UNKNOWN;
-  bool asks =
-      a->http == 403 || a->http == 404 || a->error.code != AICR_CODE_NONE;
-  if (asks) {
-    served = b->ops->served(b, &call->rq.resource);
+  bool asks = call->rq.verb != KUBE_RAW && (a->http == 403 || a->http == 404 ||
+                                            a->error.code != AICR_CODE_NONE);
+  if (asks && b->ops->served == NULL) {
+    if (a->error.code == AICR_CODE_NONE && explain(call)) {
+      return false;
+    }
+    asks = false;
   }
-  kube_status_error(&call->rq, a, served, &call->error, &call->failure);
-  fail_call(call);
+  fail_with(call,
+            asks ? b->ops->served(b, &call->rq.resource) : KUBE_SERVED_UNKNOWN);
   return true;
 }
 
@@ -426,6 +304,16 @@ static struct kube_call *take_ready(struct kube_client *c)
   return call;
 }
 
+/* Goes on with the calls that waited for discovery. */
+static void resolve_again(struct kube_client *c)
+{
+  for (struct kube_call *call = c->calls; call != NULL; call = call->next) {
+    if (call->phase == PHASE_RESOLVE && !kube_call_go_on(call, &call->error)) {
+      queue(call);
+    }
+  }
+}
+
 struct kube_call *kube_client_poll(struct kube_client *c, int timeout_ms,
                                    void **owner)
 {
@@ -434,116 +322,19 @@ struct kube_call *kube_client_poll(struct kube_client *c, int timeout_ms,
   while (call == NULL) {
     struct kube_answer answer = {0};
     void *done = NULL;
-    if (!b->ops->poll(b, timeout_ms, &done, &answer)) {
-      return NULL;
-    }
-    struct kube_call *candidate = done;
-    candidate->answer = answer;
-    if (take_answer(candidate)) {
-      call = candidate;
-    }
-  }
-  *owner = call->owner;
-  return call;
-}
-
-/* Brent's way to see that tokens go round: compare each with one that is kept
- * and replaced at page 1, 2, 4, 8, … */
-static bool next_token(struct kube_call *call, const char *token)
-{
-  if ((call->page != NULL && strcmp(call->page, token) == 0) ||
-      (call->marked_page != NULL && strcmp(call->marked_page, token) == 0) ||
-      call->pages >= PAGES_MAX) {
-    return aicr_fail(&call->error, AICR_INTERNAL, "protocol",
-                     "list %s: the server repeats its continue token after "
-                     "%u pages",
-                     call->failure.resource, call->pages);
-  }
-  char *copy = aicr_strndup(token, strlen(token));
-  if (copy == NULL) {
-    return no_memory(&call->error);
-  }
-  if (call->pages >= call->next_mark) {
-    aicr_free(call->marked_page);
-    call->marked_page = call->page;
-    call->next_mark = call->pages * 2;
-  } else {
-    aicr_free(call->page);
-  }
-  call->page = copy;
-  return true;
-}
-
-static enum kube_call_state finish_page(struct kube_call *call)
-{
-  if (!call->list.has_items) {
-    unexpected(call, "no list: it has no items");
-    fail_call(call);
-    return KUBE_CALL_FAILED;
-  }
-  if (call->list.next_page == NULL) {
-    end_page(call);
-    call->phase = PHASE_END;
-    return KUBE_CALL_END;
-  }
-  bool sent = next_token(call, call->list.next_page);
-  end_page(call);
-  if (!sent || !send(call, &call->error)) {
-    fail_call(call);
-    return KUBE_CALL_FAILED;
-  }
-  return KUBE_CALL_WAIT;
-}
-
-/* apiVersion and kind for items of a typed list, from the list when it already
- * said them, else from the resource. */
-static void describe_items(struct kube_call *call)
-{
-  const struct kube_resource *r = &call->rq.resource;
-  const struct aicr_json_list *l = &call->list;
-  size_t len = strlen(l->kind);
-  bool typed = len > 4 && strcmp(l->kind + len - 4, "List") == 0;
-  if (typed) {
-    memcpy(call->item_kind, l->kind, len - 4);
-    call->item_kind[len - 4] = '\0';
-  } else {
-    kube_set_text(call->item_kind, sizeof call->item_kind, r->kind);
-  }
-  if (typed && l->api_version[0] != '\0') {
-    kube_set_text(call->item_api_version, sizeof call->item_api_version,
-                  l->api_version);
-  } else {
-    snprintf(call->item_api_version, sizeof call->item_api_version, "%s%s%s",
-             r->group, r->group[0] == '\0' ? "" : "/", r->version);
-  }
-}
-
-static enum kube_call_state next_item(struct kube_call *call, const char **text,
-                                      size_t *len)
-{
-  switch (aicr_json_list_next(&call->list)) {
-  case AICR_LIST_ITEM:
-    if (call->list.item_len == 0 || skip_space(call->list.item)[0] != '{') {
-      unexpected(call, "an item is no object");
+    bool news = b->ops->poll(b, timeout_ms, &done, &answer);
+    resolve_again(c);
+    if (news && take_answer(done, &answer)) {
+      call = done;
+    } else if (!news) {
+      call = take_ready(c);
       break;
     }
-    call->items++;
-    describe_items(call);
-    *text = call->list.item;
-    *len = call->list.item_len;
-    return KUBE_CALL_ITEM;
-  case AICR_LIST_END:
-    return finish_page(call);
-  default:
-    if (call->list.reader.error.code == AICR_INTERNAL) {
-      call->error = call->list.reader.error;
-    } else {
-      unexpected(call, call->list.reader.error.message);
-    }
-    break;
   }
-  fail_call(call);
-  return KUBE_CALL_FAILED;
+  if (call != NULL) {
+    *owner = call->owner;
+  }
+  return call;
 }
 
 enum kube_call_state kube_call_next(struct kube_call *call, const char **text,
@@ -557,7 +348,7 @@ enum kube_call_state kube_call_next(struct kube_call *call, const char **text,
     *len = call->answer.body.len;
     return KUBE_CALL_OBJECT;
   case PHASE_PAGE:
-    return next_item(call, text, len);
+    return kube_call_next_item(call, text, len);
   case PHASE_END:
     return KUBE_CALL_END;
   case PHASE_FAILED:

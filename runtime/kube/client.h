@@ -15,12 +15,18 @@ struct kube_call;
 
 struct kube_call_spec {
   enum kube_verb verb;
-  const char *resource; /* as the check wrote it */
+  const char *resource; /* as the check wrote it; KUBE_RAW: the path */
+  const char *api_version, *kind; /* without a resource: what an object says */
   const char *ns, *name, *subresource, *label, *field; /* or NULL */
-  unsigned page_size;                                  /* 0: 500 */
-  int64_t deadline_ms;                                 /* monotonic, 0: none */
-  const struct kube_permissions *permissions;          /* NULL: all allowed */
-  const char *run_namespace;                           /* what "in run" means */
+  const char *query;        /* more of it, escaped, or NULL */
+  const char *content_type; /* of the body; not copied: a literal */
+  const char *body;         /* or NULL */
+  size_t body_len;
+  bool text;                                  /* not JSON */
+  unsigned page_size;                         /* 0: 500 */
+  int64_t deadline_ms;                        /* monotonic, 0: none */
+  const struct kube_permissions *permissions; /* NULL: all allowed */
+  const char *run_namespace;                  /* what "in run" means */
 };
 
 /* Takes over the backend. */

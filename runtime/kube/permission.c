@@ -49,11 +49,16 @@ struct grant {
 struct kube_permissions {
   struct grant *grants;
   size_t count, cap;
+  char *paths[LINES_MAX]; /* of get_raw; one may end in '*' */
+  size_t path_count;
 };
 
 void kube_permissions_free(struct kube_permissions *p)
 {
   if (p != NULL) {
+    for (size_t i = 0; i < p->path_count; i++) {
+      aicr_free(p->paths[i]);
+    }
     aicr_free(p->grants);
     aicr_free(p);
   }
@@ -176,9 +181,35 @@ static bool read_scope(const char *rest, struct grant *g, const char *line,
          bad_need(err, line, "nothing may follow the scope");
 }
 
-/* "get /version": for get_raw. The API's own paths have names of their own. */
-static bool read_path(struct span verbs, struct span path, const char *rest,
-                      const char *line, struct aicr_error *err)
+static const char ways_of_api[] = "name the resource instead of its path";
+
+/* What is wrong with a path, NULL: nothing. The API's own paths have names of
+ * their own. */
+static const char *bad_path(const char *text)
+{
+  static const char *const roots[] = {"/api", "/apis"};
+  static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+                              "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/-._~:*";
+  if (text[0] != '/' || text[strspn(text, plain)] != '\0') {
+    return "a path begins with / and has letters, digits and -._~: in it";
+  }
+  if (strstr(text, "//") != NULL || strstr(text, "..") != NULL) {
+    return "a path has no // and no ..";
+  }
+  for (size_t i = 0; i < 2; i++) {
+    size_t n = strlen(roots[i]);
+    if (strncmp(text, roots[i], n) == 0 &&
+        (text[n] == '\0' || text[n] == '/' || text[n] == '*')) {
+      return ways_of_api;
+    }
+  }
+  return NULL;
+}
+
+/* "get /version": for get_raw. */
+static bool read_path(struct kube_permissions *p, struct span verbs,
+                      struct span path, const char *rest, const char *line,
+                      struct aicr_error *err)
 {
   if (!is(verbs, "get")) {
     return bad_need(err, line, "a path can only be got");
@@ -189,21 +220,16 @@ static bool read_path(struct span verbs, struct span path, const char *rest,
   char text[LINE_LEN + 1];
   copy(text, sizeof text, path);
   const char *star = strchr(text, '*');
-  if (strstr(text, "//") != NULL || strstr(text, "..") != NULL ||
-      (star != NULL && star[1] != '\0')) {
-    return bad_need(err, line,
-                    "a path has no //, no .., and * only at its end");
+  if (star != NULL && star[1] != '\0') {
+    return bad_need(err, line, "a path has * only at its end");
   }
-  static const char *const roots[] = {"/api", "/apis"};
-  for (size_t i = 0; i < 2; i++) {
-    size_t n = strlen(roots[i]);
-    bool same = strncmp(text, roots[i], n) == 0 &&
-                (text[n] == '\0' || text[n] == '/' || text[n] == '*');
-    if (same || strcmp(text, "/*") == 0) {
-      return bad_need(err, line, "name the resource instead of its path");
-    }
+  const char *why = strcmp(text, "/*") == 0 ? ways_of_api : bad_path(text);
+  if (why != NULL) {
+    return bad_need(err, line, why);
   }
-  return true;
+  p->paths[p->path_count] = aicr_strndup(text, strlen(text));
+  return p->paths[p->path_count++] != NULL ||
+         aicr_fail(err, AICR_INTERNAL, "memory", "no memory for needs");
 }
 
 static unsigned find_word(struct span verb)
@@ -267,7 +293,7 @@ static bool read_line(struct kube_permissions *p, const char *line,
                     "NAMESPACE | in run | anywhere]");
   }
   if (resource.data[0] == '/') {
-    return read_path(verbs, resource, rest, line, err);
+    return read_path(p, verbs, resource, rest, line, err);
   }
   struct grant g = {0};
   if (!read_resource(resource, &g, line, err) ||
@@ -383,4 +409,29 @@ bool kube_permissions_allow(const struct kube_permissions *p, const char *verb,
          granted(p, bit, r, subresource, ns, run_namespace);
   }
   return ok || refuse(err, verb, verbs, r, subresource, ns, run_namespace);
+}
+
+bool kube_permissions_allow_path(const struct kube_permissions *p,
+                                 const char *path, struct aicr_error *err)
+{
+  struct aicr_quoted q;
+  const char *why = bad_path(path);
+  if (why != NULL || strchr(path, '*') != NULL) {
+    return aicr_fail(err, AICR_INVALID_REQUEST, "bad-request",
+                     "bad path %s: %s", aicr_quote(&q, path, strlen(path)),
+                     why == NULL ? "* stands only in needs" : why);
+  }
+  for (size_t i = 0; p != NULL && i < p->path_count; i++) {
+    size_t n = strlen(p->paths[i]);
+    bool any = p->paths[i][n - 1] == '*';
+    if (any ? strncmp(path, p->paths[i], n - 1) == 0
+            : strcmp(path, p->paths[i]) == 0) {
+      return true;
+    }
+  }
+  return p == NULL ||
+         aicr_fail(err, AICR_INVALID_REQUEST, "undeclared-permission",
+                   "the check does not declare \"get %.300s\": add that line "
+                   "to its needs",
+                   path);
 }

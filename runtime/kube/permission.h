@@ -28,4 +28,10 @@ bool kube_permissions_allow(const struct kube_permissions *p, const char *verb,
                             const char *subresource, const char *ns,
                             const char *run_namespace, struct aicr_error *err);
 
+/* The same for get_raw. NULL permissions allow any path that can be sent. A
+ * path has only what URLs have in paths, begins with '/', holds no "//", no
+ * ".." and is none of the API's (INVALID_REQUEST/"bad-request"). */
+bool kube_permissions_allow_path(const struct kube_permissions *p,
+                                 const char *path, struct aicr_error *err);
+
 #endif

@@ -76,10 +76,26 @@ static bool poll_answer(struct kube_backend *b, int timeout_ms, void **owner,
   return true;
 }
 
-static bool resolve(struct kube_backend *b, struct kube_resource *r,
-                    struct aicr_error *err)
+static enum kube_resolved resolve(struct kube_backend *b,
+                                  struct kube_resource *r,
+                                  struct kube_failure *failure,
+                                  struct aicr_error *err)
 {
-  return kube_rec_resolve(&of(b)->store, r, err);
+  (void)failure;
+  if (r->plural[0] == '\0') {
+    /* an object is only named to write it, which is refused later */
+    const struct kube_resource *known =
+        kube_builtin_by_kind(r->group, r->version, r->kind);
+    if (known == NULL) {
+      aicr_fail(err, AICR_METHOD_NOT_ALLOWED, "read-only",
+                "a recording cannot be changed: %.127s", r->kind);
+      return KUBE_RESOLVE_FAILED;
+    }
+    *r = *known;
+    return KUBE_RESOLVED;
+  }
+  return kube_rec_resolve(&of(b)->store, r, err) ? KUBE_RESOLVED
+                                                 : KUBE_RESOLVE_FAILED;
 }
 
 static enum kube_served served(struct kube_backend *b,
@@ -136,6 +152,7 @@ struct kube_backend *kube_recording_open(const char *path,
     return NULL;
   }
   r->base.ops = &ops;
+  r->base.wake = -1;
   r->end = &r->first;
   if (!kube_rec_load(&r->store, path, warnings, err)) {
     close_recording(&r->base);

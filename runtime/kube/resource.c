@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/text.h"
+#include "kube/url.h"
 
 #define LABEL_MAX 63
 
@@ -207,20 +208,8 @@ static bool check_subresource(const char *name, const char *subresource,
 
 static void add_segment(struct aicr_buf *out, const char *text)
 {
-  static const char hex[] = "0123456789ABCDEF";
   aicr_buf_addc(out, '/');
-  for (const char *p = text; *p != '\0'; p++) {
-    unsigned char c = (unsigned char)*p;
-    bool plain = lower_or_digit(*p) || (c >= 'A' && c <= 'Z') || c == '-' ||
-                 c == '.' || c == '_' || c == '~' || c == ':';
-    if (plain) {
-      aicr_buf_addc(out, *p);
-    } else {
-      aicr_buf_addc(out, '%');
-      aicr_buf_addc(out, hex[c >> 4]);
-      aicr_buf_addc(out, hex[c & 15]);
-    }
-  }
+  kube_url_escape(out, text, strlen(text));
 }
 
 bool kube_resource_path(const struct kube_resource *r, const char *ns,

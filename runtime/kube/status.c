@@ -62,10 +62,12 @@ static const struct {
     {"ServiceUnavailable", 503},
 };
 
-static const struct {
+struct transport_row {
   enum aicr_code code;
   const char *reason, *text;
-} by_transport[KUBE_TRANSPORT_COUNT] = {
+};
+
+static const struct transport_row by_transport[KUBE_TRANSPORT_COUNT] = {
     [KUBE_TRANSPORT_OK] = {AICR_INTERNAL, "unexpected-response",
                            "no answer and no cause"},
     [KUBE_TRANSPORT_DEADLINE] = {AICR_TIMEOUT, "deadline",
@@ -366,6 +368,45 @@ static void fail_http(const struct kube_answer *a, const struct status *s,
   }
 }
 
+/* What our side of a transfer refused; other reasons are a shade of their
+ * transport's. */
+static const char *reason_text(const char *reason)
+{
+  static const char *const words[][2] = {
+      {"response-too-large", "the answer is larger than allowed"},
+      {"bad-encoding", "the compressed answer cannot be unpacked"},
+      {"protocol", "the connection failed"},
+      {"tls-config", "the client's own certificate or CA cannot be used"},
+      {"tls-handshake", "no TLS connection could be made"},
+      {"proxy-dns", "the proxy's name is not known"},
+  };
+  for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+    if (strcmp(words[i][0], reason) == 0) {
+      return words[i][1];
+    }
+  }
+  return NULL;
+}
+
+static void fail_transport(const struct kube_answer *a,
+                           const struct transport_row *row, const char *call,
+                           struct aicr_error *err)
+{
+  char detail[MESSAGE_MAX];
+  const char *reason = row->reason, *text = row->text;
+  enum aicr_code code = row->code;
+  plain_text(detail, a->detail, strlen(a->detail), sizeof a->detail);
+  if (a->reason != NULL) {
+    const char *words = reason_text(a->reason);
+    text = words == NULL ? text : words;
+    reason = a->reason;
+    code = a->transport == KUBE_TRANSPORT_CUT ? AICR_INTERNAL : code;
+  }
+  aicr_fail(err, code, reason, "%s: %s%s%s%s", call, text,
+            detail[0] == '\0' ? "" : " (", detail,
+            detail[0] == '\0' ? "" : ")");
+}
+
 void kube_status_error(const struct kube_request *rq,
                        const struct kube_answer *answer,
                        enum kube_served served, struct aicr_error *err,
@@ -388,9 +429,8 @@ void kube_status_error(const struct kube_request *rq,
     if (t >= KUBE_TRANSPORT_COUNT) {
       t = KUBE_TRANSPORT_OK;
     }
+    fail_transport(answer, &by_transport[t], call, err);
     failure->transport = answer->transport;
-    aicr_fail(err, by_transport[t].code, by_transport[t].reason, "%s: %s", call,
-              by_transport[t].text);
     return;
   }
   struct status status;

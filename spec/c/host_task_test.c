@@ -112,7 +112,8 @@ static const struct check {
     /* Errors stay what they are. */
     {"ctx.k8s:get('nodes', 'none')", "error", "\"reason\":\"not-found\""},
     {"ctx.k8s:list('pods')", "error", "does not declare"},
-    {"ctx.k8s:delete('nodes', 'a')", "error", "\"reason\":\"read-only\""},
+    {"ctx.k8s:delete('nodes', 'a')", "error", "does not declare"},
+    {"ctx.k8s:get_raw('/version')", "error", "does not declare"},
     {"error('plain')", "script", "plain"},
     {"error(setmetatable({}, {__tostring = function() return 'odd' end}))",
      "script", "an error object of type table"},

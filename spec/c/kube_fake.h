@@ -106,21 +106,25 @@ static bool fake_poll(struct kube_backend *b, int timeout_ms, void **owner,
   return true;
 }
 
-static bool fake_resolve(struct kube_backend *b, struct kube_resource *r,
-                         struct aicr_error *err)
+static enum kube_resolved fake_resolve(struct kube_backend *b,
+                                       struct kube_resource *r,
+                                       struct kube_failure *failure,
+                                       struct aicr_error *err)
 {
   const struct fake *f = (struct fake *)(void *)b;
   const struct kube_resource *known = kube_builtin_by_name(NULL, r->plural);
+  (void)failure;
   if (f->unresolved != NULL && strcmp(f->unresolved, "api-not-served") == 0) {
-    return aicr_verdict(err, AICR_NOT_FOUND, f->unresolved, "not served");
+    aicr_verdict(err, AICR_NOT_FOUND, f->unresolved, "not served");
+    return KUBE_RESOLVE_FAILED;
   }
   if (f->unresolved != NULL || known == NULL) {
-    return aicr_fail(err, AICR_INTERNAL,
-                     f->unresolved == NULL ? "unknown" : f->unresolved,
-                     "cannot tell");
+    aicr_fail(err, AICR_INTERNAL,
+              f->unresolved == NULL ? "unknown" : f->unresolved, "cannot tell");
+    return KUBE_RESOLVE_FAILED;
   }
   *r = *known;
-  return true;
+  return KUBE_RESOLVED;
 }
 
 static enum kube_served fake_served(struct kube_backend *b,
@@ -148,6 +152,7 @@ static inline struct kube_backend *fake_init(struct fake *f,
                                               .close = fake_close};
   memset(f, 0, sizeof *f);
   f->base.ops = &ops;
+  f->base.wake = -1;
   f->answers = answers;
   return &f->base;
 }

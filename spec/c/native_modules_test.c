@@ -140,12 +140,17 @@ static const struct call {
     {"return k8s.list(k8s, 'nodes', {label='a!=b'})", NULL, IN_TASK, NULL},
     {"local n = 0 for x in k8s.each(k8s, 'nodes') do n = n + 1 end return n",
      NULL, IN_TASK, NULL},
-    {"return k8s.server_version(k8s)", NULL, IN_TASK, NULL},
-    {"return k8s.create(k8s)", "read-only", IN_TASK, NULL},
-    {"return k8s.apply(k8s)", "read-only", IN_TASK, NULL},
-    {"return k8s.patch(k8s)", "read-only", IN_TASK, NULL},
-    {"return k8s.delete(k8s)", "read-only", IN_TASK, NULL},
-    {"return k8s.exec(k8s)", "read-only", IN_TASK, NULL},
+    {"return k8s.known_version()", NULL, IN_TASK, NULL},
+    {"return k8s.call('x', {verb='get', resource='nodes', name='lyra-gpu-a'})",
+     NULL, IN_TASK, NULL},
+    {"return k8s.call('x', {verb='delete', resource='nodes', name='a', "
+     "query={a='b c'}, body={x=1}, free=true})",
+     "read-only", IN_TASK, NULL},
+    {"return k8s.call('x', {verb='create', apiVersion='v1', kind='ConfigMap', "
+     "body={}})",
+     "undeclared-permission", IN_TASK, NULL},
+    {"return k8s.call('x', {verb='raw', resource='/version'})",
+     "undeclared-permission", IN_TASK, NULL},
 };
 
 static struct aicr_host cluster; /* shared by the rows that run in a task */

@@ -28,7 +28,7 @@ local function read(event)
   return {
     platform = opt(extra.platform), gpu_nodes = opt(extra.gpu_nodes), gpus = opt(extra.gpus),
     gpu_nodes_empty = opt(extra.gpu_nodes_empty),
-    reason = opt(extra.reason),
+    reason = opt(extra.reason), server_version = opt(extra.server_version),
   }
 end
 
@@ -36,7 +36,7 @@ end
 --- @param host table the border
 --- @param context table of the run
 --- @param limit_ms integer|nil the run's time limit
---- @return table platform, gpu_nodes, gpus, gpu_nodes_empty, reason
+--- @return table platform, gpu_nodes, gpus, gpu_nodes_empty, reason, server_version
 --- @return string|nil the signal that came meanwhile
 function M.read(host, context, limit_ms)
   local source = host.embedded(PATH)

@@ -11,7 +11,7 @@ local M = {}
 --- Options that a suite may set, and their types. Paths are relative to the suite's file.
 local ALLOWED <const> = {
   phase = "list", tags = "list", skip = "list", recipe = "path", platform = "string",
-  namespace = "string",
+  namespace = "string", context = "string",
   set = "list", jobs = "integer", fail_fast = "boolean", strict = "boolean", seed = "integer",
   format = "string", output = "outputs", quiet = "boolean", verbose = "integer",
   log_level = "string", timeout = "string", retry = "integer", values = "files",
@@ -22,7 +22,7 @@ local LISTS <const> = { list = true, outputs = true, files = true }
 local INSIDE <const> = { outputs = true, files = true }
 
 local LATER <const> = {
-  context = true, snapshot = true, keep = true,
+  snapshot = true, keep = true,
   color = true,
   node_selector = true, toleration = true, log_format = true, rerun = true,
 }

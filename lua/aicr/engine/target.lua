@@ -70,7 +70,7 @@ return {
       end
       note_platform(seen, node)
     end
-    local facts = { gpu_nodes = gpu_nodes, gpus = gpus }
+    local facts = { gpu_nodes = gpu_nodes, gpus = gpus, server_version = ctx:try(ctx.k8s.server_version, ctx.k8s) }
     facts.gpu_nodes_empty = empty > 0 and empty or nil
     if seen.mixed then
       facts.reason = "the nodes are of more than one platform"

@@ -1,0 +1,180 @@
+-- SPDX-License-Identifier: Apache-2.0
+--- The methods of `ctx.k8s` that ask beside objects: version, permissions, logs, plain paths, waiting
+--- (kubernetes-client.md 3).
+local arguments = require "aicr.ctx.k8s.arguments"
+local errors = require "aicr.native.error"
+local kept = require "aicr.ctx.kept"
+local k8s = require "aicr.native.k8s"
+local native = require "aicr.native.task"
+
+local M = {}
+
+local duration_of = kept.duration
+
+--- gitVersion of the server.
+-- @return string such as "v1.34.4"
+-- @raise INTERNAL/"not-recorded" where a recording does not hold it
+function M.server_version()
+  local version, recording = k8s.known_version()
+  if version then
+    return version
+  elseif recording then
+    error(errors.new {
+      code = "INTERNAL", reason = "not-recorded", message = "the recording does not hold the server's version",
+    }, 0)
+  end
+  local answer = kept.decode((k8s.call("ctx.k8s:server_version", { verb = "raw", resource = "/version", free = true })))
+  local found = type(answer) == "table" and answer.gitVersion
+  if type(found) ~= "string" then
+    error(errors.new {
+      code = "INTERNAL", reason = "unexpected-response", message = "/version names no gitVersion",
+    }, 0)
+  end
+  return found
+end
+
+local CAN <const> = { namespace = "string", name = "string", subresource = "string" }
+
+--- May this run's user do it? Asks the server (SelfSubjectAccessReview).
+-- @param verb string as Kubernetes spells it: get, list, create, …
+-- @param resource string such as "pods" or "networks.networking.gke.io"
+-- @param opts table|nil {namespace=(nil: in all), name=, subresource=}
+-- @return boolean; string the server's reason, may be empty
+function M.can(_, verb, resource, opts)
+  arguments.named(resource, verb, nil, "ctx.k8s:can")
+  opts = arguments.options(opts, CAN, "ctx.k8s:can")
+  local plural, group = resource:match("^([^.]*)%.?(.*)$")
+  local answer = k8s.call("ctx.k8s:can", {
+    verb = "create", apiVersion = "authorization.k8s.io/v1", kind = "SelfSubjectAccessReview", free = true,
+    body = {
+      apiVersion = "authorization.k8s.io/v1", kind = "SelfSubjectAccessReview",
+      spec = {
+        resourceAttributes = {
+          verb = verb, resource = plural, group = group, namespace = opts.namespace, name = opts.name,
+          subresource = opts.subresource,
+        },
+      },
+    },
+  })
+  local status = type(answer.status) == "table" and answer.status or {}
+  if type(status.allowed) ~= "boolean" then
+    error(errors.new {
+      code = "INTERNAL", reason = "unexpected-response", message = "the access review has no verdict",
+    }, 0)
+  end
+  return status.allowed, type(status.reason) == "string" and status.reason or ""
+end
+
+--- The text behind a path that is no resource's, such as "/readyz?verbose" without its query.
+-- @param path string "/…", covered by a need `get /path`
+-- @return string
+function M.get_raw(_, path)
+  if type(path) ~= "string" then
+    error(("ctx.k8s:get_raw: the path must be a string, got %s"):format(type(path)), 3)
+  end
+  return (k8s.call("ctx.k8s:get_raw", { verb = "raw", resource = path }))
+end
+
+local LOGS <const> = {
+  container = "string", previous = "boolean", tail = "integer", since = "string", timestamps = "boolean",
+  limit = "integer",
+}
+
+--- What a container wrote.
+-- @param pod string
+-- @param namespace string
+-- @param opts table|nil {container=(needed where there are several), previous=, tail=lines, since=duration,
+--   timestamps=, limit=bytes}
+-- @return string any bytes
+-- @raise SERVICE_UNAVAILABLE/"not-ready" (the container has not started), "node-unreachable", "node-gone", …
+function M.logs(_, pod, namespace, opts)
+  local what = "ctx.k8s:logs"
+  arguments.named("pods", pod, namespace, what)
+  opts = arguments.options(opts, LOGS, what)
+  local since = opts.since and duration_of(opts.since)
+  return (k8s.call(what, {
+    verb = "get", resource = "pods", name = pod, namespace = namespace, subresource = "log", text = true,
+    query = {
+      container = opts.container, previous = opts.previous and "true" or nil, tailLines = opts.tail,
+      sinceSeconds = since and math.max(1, (since + 999) // 1000) or nil,
+      timestamps = opts.timestamps and "true" or nil, limitBytes = opts.limit,
+    },
+  }))
+end
+
+local WAIT <const> = { timeout = "string", every = "string" }
+
+-- What is waited for as a function(object or nil) -> done, what was seen last.
+local function condition_of(what)
+  if type(what) == "function" then
+    return what
+  elseif what == "gone" then
+    return function(object)
+      return object == nil, object and "it is still there" or nil
+    end
+  end
+  local name, wanted = what:match("^condition=([^=]+)=?(.*)$")
+  if not name then
+    error("ctx.k8s:wait: expected a function, \"gone\" or \"condition=NAME[=VALUE]\", got " .. what, 4)
+  end
+  wanted = wanted ~= "" and wanted or "True"
+  return function(object)
+    local status = object and type(object.status) == "table" and object.status or {}
+    for _, c in ipairs(type(status.conditions) == "table" and status.conditions or {}) do
+      if type(c) == "table" and c.type == name then
+        return c.status == wanted, ("%s=%s %s"):format(name, tostring(c.status), tostring(c.message or ""))
+      end
+    end
+    return false, object and "no condition " .. name or "absent"
+  end
+end
+
+local function never_true(resource, name, wanted, timeout, seen)
+  return errors.new {
+    code = "TIMEOUT", reason = "never-true",
+    message = ("%s %s: %s for %s; last seen: %s"):format(resource, name,
+      native.recording() and "a recording does not change; waited" or "waited " .. timeout,
+      type(wanted) == "string" and wanted or "the wanted state", tostring(seen)),
+  }
+end
+
+--- Waits until an object is as wanted. Reads it again and again, so that nothing is missed between a read and a watch.
+-- @param resource string
+-- @param name string
+-- @param namespace string|nil
+-- @param wanted string|function "gone", "condition=Ready", "condition=Ready=False", or function(object or nil) ->
+--   done, last seen
+-- @param opts table|nil {timeout=(default: the check's deadline), every="1s"}
+-- @return table|nil the object
+-- @raise TIMEOUT/"never-true" with what was seen last
+function M.wait(_, resource, name, namespace, wanted, opts)
+  local what = "ctx.k8s:wait"
+  arguments.named(resource, name, namespace, what)
+  if type(wanted) ~= "string" and type(wanted) ~= "function" then
+    error(("%s: what is waited for must be a string or a function, got %s"):format(what, type(wanted)), 3)
+  end
+  opts = arguments.options(opts, WAIT, what)
+  local test = condition_of(wanted)
+  local timeout = opts.timeout and duration_of(opts.timeout)
+  local every, began = opts.every and duration_of(opts.every) or 1000, native.monotonic()
+  while true do
+    local ok, object = pcall(k8s.call, what, {
+      verb = "get", resource = resource, name = name, namespace = namespace,
+    })
+    if not ok and not (errors.is(object) and object.reason == "not-found" and object.verdict) then
+      error(object, 0)
+    end
+    object = ok and object or nil
+    local done, seen = test(object)
+    if done then
+      return object
+    end
+    local left = timeout and timeout - (native.monotonic() - began)
+    if native.recording() or left and left <= 0 then
+      error(never_true(resource, name, wanted, opts.timeout, seen), 0)
+    end
+    native.sleep(left and math.min(every, left) or every)
+  end
+end
+
+return M

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef AICR_KUBE_CALL_H
+#define AICR_KUBE_CALL_H
+
+#include "kube/client.h"
+
+/* What the files of the client share: one logical call. */
+
+#define PAGE_SIZE    500u
+#define PAGES_MAX    100000u
+#define CALL_STRINGS 11
+
+struct kube_client {
+  struct kube_backend *backend;
+  struct kube_call *calls;              /* all that are open */
+  struct kube_call *ready, **ready_end; /* failed before a request was sent */
+};
+
+enum kube_phase {
+  PHASE_QUEUED,  /* in client->ready: poll has to bring it */
+  PHASE_RESOLVE, /* the backend looks its resource up */
+  PHASE_FLIGHT,  /* a request is on its way: poll has to bring it */
+  PHASE_EXPLAIN, /* the same for the question why it failed */
+  PHASE_OBJECT,
+  PHASE_PAGE, /* items of a page are being taken */
+  PHASE_END,
+  PHASE_FAILED
+};
+
+struct kube_call {
+  struct kube_client *client;
+  struct kube_call *next, *next_ready;
+  void *owner;
+  struct kube_request rq; /* its strings are ours */
+  char *strings[CALL_STRINGS];
+  struct kube_call_spec spec; /* the same */
+  struct aicr_buf path, group_path;
+  struct kube_request probe;
+  enum kube_phase phase;
+  struct kube_transfer *transfer;
+  struct kube_answer answer;
+  struct aicr_json_list list;
+  bool list_open;
+  char item_api_version[320], item_kind[128];
+
+  char *page, *marked_page; /* the token asked for; an earlier one */
+  unsigned pages, next_mark;
+  size_t items;
+  bool restarted;
+
+  struct aicr_error error;
+  struct kube_failure failure;
+};
+
+bool kube_call_no_memory(struct aicr_error *err);
+
+/* Does a JSON text begin an object? */
+bool kube_is_object(const char *text);
+
+/* Ends the call with what was put into call->error. */
+void kube_call_fail(struct kube_call *call);
+
+/* Fails it because the answer is not what a server would say. */
+void kube_call_unexpected(struct kube_call *call, const char *what);
+
+/* call_request.c: makes the spec's strings the call's own; sends the request
+ * once its resource is known; sends it (again). */
+bool kube_call_copy(struct kube_call *call, const struct kube_call_spec *spec,
+                    struct aicr_error *err);
+bool kube_call_go_on(struct kube_call *call, struct aicr_error *err);
+bool kube_call_send(struct kube_call *call, struct aicr_error *err);
+
+/* call_page.c: the pages of a list. */
+void kube_call_begin_page(struct kube_call *call);
+void kube_call_end_page(struct kube_call *call);
+enum kube_call_state kube_call_next_item(struct kube_call *call,
+                                         const char **text, size_t *len);
+
+#endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+
+#include "kube/live_internal.h"
+#include "kube/status.h"
+
+/* A miss is believed when discovery is not older than this. */
+#define FRESH_MS 1000
+
+#define V2(version)                                                            \
+  "application/json;g=apidiscovery.k8s.io;v=" version                          \
+  ";as=APIGroupDiscoveryList"
+#define ACCEPT V2("v2") "," V2("v2beta1") ",application/json"
+
+/* Groups that every server serves in their version 1: no discovery needed. */
+static const struct kube_resource *always_served(const struct kube_resource *r)
+{
+  static const char *const groups[] = {"",
+                                       "apps",
+                                       "batch",
+                                       "rbac.authorization.k8s.io",
+                                       "authorization.k8s.io",
+                                       "authentication.k8s.io"};
+  bool bare = r->group[0] == '\0' && r->version[0] == '\0';
+  const struct kube_resource *b =
+      r->plural[0] == '\0'
+          ? kube_builtin_by_kind(r->group, r->version, r->kind)
+          : kube_builtin_by_name(bare ? NULL : r->group, r->plural);
+  if (b == NULL || strcmp(b->version, "v1") != 0 ||
+      (r->version[0] != '\0' && strcmp(r->version, "v1") != 0)) {
+    return NULL;
+  }
+  for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
+    if (strcmp(groups[i], b->group) == 0) {
+      return b;
+    }
+  }
+  return NULL;
+}
+
+static bool ask(struct kube_live *l, const char *path, struct aicr_error *err)
+{
+  if (kube_live_ask(l, path, ACCEPT, err) == NULL) {
+    return false;
+  }
+  l->discovery_asked++;
+  return true;
+}
+
+static bool begin(struct kube_live *l, struct aicr_error *err)
+{
+  kube_discovery_free(&l->discovery);
+  l->discovery_error.code = AICR_CODE_NONE;
+  l->discovered = DISCOVERY_ASKED;
+  if (ask(l, "/api", err) && ask(l, "/apis", err)) {
+    return true;
+  }
+  l->discovered = DISCOVERY_DONE;
+  l->discovery_error = *err;
+  return false;
+}
+
+/* What may be asked for without discovery when that is forbidden. */
+static bool known_anyway(const struct kube_live *l, struct kube_resource *r)
+{
+  const struct kube_resource *b = kube_builtin_by_name(r->group, r->plural);
+  if (l->discovery_failure.http != 403 || b == NULL || r->group[0] == '\0') {
+    return false;
+  }
+  *r = *b;
+  return true;
+}
+
+enum kube_resolved kube_live_resolve(struct kube_backend *backend,
+                                     struct kube_resource *r,
+                                     struct kube_failure *failure,
+                                     struct aicr_error *err)
+{
+  struct kube_live *l = (struct kube_live *)(void *)backend;
+  const struct kube_resource *b = always_served(r);
+  bool old = kube_live_now() - l->discovered_ms > FRESH_MS;
+  if (b != NULL) {
+    *r = *b;
+    return KUBE_RESOLVED;
+  }
+  if (l->discovered == DISCOVERY_DONE && l->discovery_error.code == 0) {
+    if (kube_discovery_resolve(&l->discovery, r, err)) {
+      return KUBE_RESOLVED;
+    }
+    if (!old) {
+      return KUBE_RESOLVE_FAILED;
+    }
+  } else if (l->discovered == DISCOVERY_DONE && !old) {
+    if (known_anyway(l, r)) {
+      return KUBE_RESOLVED;
+    }
+    failure->http = l->discovery_failure.http;
+    failure->transport = l->discovery_failure.transport;
+    failure->attempts = l->discovery_failure.attempts;
+    *err = l->discovery_error;
+    return KUBE_RESOLVE_FAILED;
+  }
+  return l->discovered == DISCOVERY_ASKED || begin(l, err)
+             ? KUBE_RESOLVE_WAIT
+             : KUBE_RESOLVE_FAILED;
+}
+
+/* The reasons stay what they are, but nothing that is said of discovery itself
+ * is a verdict on what was looked for. */
+static void note_failure(struct kube_live *l, const struct kube_transfer *t)
+{
+  struct kube_failure *f = &l->discovery_failure;
+  struct aicr_error *err = &l->discovery_error;
+  *f = (struct kube_failure){.verb = "get"};
+  snprintf(f->resource, sizeof f->resource, "%.250s", t->path);
+  kube_status_error(&t->rq, &t->answer, KUBE_SERVED_UNKNOWN, err, f);
+  if (err->verdict) {
+    err->verdict = false;
+    err->code = AICR_INTERNAL;
+    snprintf(err->reason, sizeof err->reason, "discovery-incomplete");
+  }
+}
+
+static bool is_root(const struct kube_transfer *t)
+{
+  return strcmp(t->path, "/api") == 0 || strcmp(t->path, "/apis") == 0;
+}
+
+void kube_live_discovered(struct kube_live *l, struct kube_transfer *t)
+{
+  const struct kube_answer *a = &t->answer;
+  struct kube_group_version *next = NULL;
+  struct aicr_error bad = {.code = AICR_CODE_NONE};
+  bool ok = a->http == 200 && a->body.data != NULL;
+  l->discovery_asked--;
+  if (ok &&
+      !kube_discovery_add(&l->discovery, a->body.data, a->body.len, &bad) &&
+      (is_root(t) || strcmp(bad.reason, "memory") == 0)) {
+    l->discovery_error = bad;
+  } else if (!ok && is_root(t)) {
+    note_failure(l, t);
+  }
+  if (l->discovery_asked > 0) {
+    return;
+  }
+  if (l->discovery_error.code == AICR_CODE_NONE) {
+    next = kube_discovery_unread(&l->discovery);
+  }
+  if (next != NULL) {
+    struct kube_resource r = {.plural = ""};
+    struct aicr_buf path;
+    snprintf(r.group, sizeof r.group, "%s", next->group);
+    snprintf(r.version, sizeof r.version, "%s", next->version);
+    next->state = KUBE_GROUP_STALE; /* until its resources are here */
+    aicr_buf_init(&path, sizeof t->path);
+    bool asked = kube_discovery_path(&r, &path) && ask(l, path.data, &bad);
+    aicr_buf_free(&path);
+    if (asked) {
+      return;
+    }
+    l->discovery_error = bad;
+  }
+  l->discovered = DISCOVERY_DONE;
+  l->discovered_ms = kube_live_now();
+}

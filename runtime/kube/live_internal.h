@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef AICR_KUBE_LIVE_INTERNAL_H
+#define AICR_KUBE_LIVE_INTERNAL_H
+
+#include <curl/curl.h>
+
+#include "kube/credential.h"
+#include "kube/discovery.h"
+#include "kube/live.h"
+
+#define LIVE_IDLE_MAX   8
+#define LIVE_FLIGHT_MAX 8
+
+/* Where the server is, taken apart once. */
+struct live_target {
+  bool tls;
+  char *base;       /* what requests begin with: "https://host:port/prefix" */
+  char *authority;  /* "host:port" of the server itself: Host, messages */
+  char *connect_to; /* "name:port:host:port" for a tls-server-name, or NULL */
+};
+
+enum live_state {
+  LIVE_READY,  /* waits for a place and its credential */
+  LIVE_FLIGHT, /* curl has it */
+  LIVE_SLEEP,  /* until due_ms */
+  LIVE_DONE    /* poll has to bring it */
+};
+
+enum live_purpose {
+  LIVE_FOR_OWNER,
+  LIVE_FOR_DISCOVERY /* the client itself asked */
+};
+
+struct kube_live;
+
+struct kube_transfer {
+  struct kube_transfer *next;
+  struct kube_live *live;
+  enum live_purpose purpose;
+  void *owner;
+  enum live_state state;
+  struct kube_request rq; /* its strings belong to the owner */
+  char path[512];         /* the path of a request of our own */
+  CURL *easy;
+  struct curl_slist *headers;
+  struct aicr_buf url;
+  char curl_text[CURL_ERROR_SIZE];
+  struct kube_answer answer;
+  size_t body_max;
+  const char *refused; /* the reason for which we ended it */
+  int64_t due_ms;
+  unsigned attempts;
+  bool reauthenticated;
+};
+
+struct kube_live {
+  struct kube_backend base;
+  struct kube_config config;
+  struct live_target target;
+  struct kube_credential *credential;
+  CURLM *multi;
+  CURL *idle[LIVE_IDLE_MAX];
+  size_t idle_count;
+  struct kube_transfer *first, **end;
+  size_t in_flight;
+
+  struct kube_discovery discovery;
+  enum { DISCOVERY_NONE, DISCOVERY_ASKED, DISCOVERY_DONE } discovered;
+  unsigned discovery_asked;
+  struct aicr_error discovery_error; /* code NONE: it was read */
+  struct kube_failure discovery_failure;
+  int64_t discovered_ms;
+};
+
+int64_t kube_live_now(void); /* monotonic milliseconds */
+
+/* live_target.c */
+bool kube_live_target(const struct kube_config *config, struct live_target *t,
+                      struct aicr_error *err);
+void kube_live_target_free(struct live_target *t);
+
+/* live_transfer.c: one exchange over curl. Sets the handle up and gives it to
+ * the multi handle; false with the answer's error set. */
+bool kube_live_send(struct kube_transfer *t, const char *authorization,
+                    int64_t now_ms);
+/* Takes the result of curl; returns what the server asked to wait in
+ * milliseconds, -1: nothing. */
+int64_t kube_live_finish(struct kube_transfer *t, CURLcode result,
+                         int64_t now_ms);
+/* Takes the handle away, into the pool. */
+void kube_live_release(struct kube_transfer *t);
+/* May the request, which failed, have reached the server? */
+bool kube_live_unsent(const struct kube_transfer *t);
+
+/* live_discovery.c */
+enum kube_resolved kube_live_resolve(struct kube_backend *b,
+                                     struct kube_resource *r,
+                                     struct kube_failure *failure,
+                                     struct aicr_error *err);
+void kube_live_discovered(struct kube_live *l, struct kube_transfer *t);
+
+/* live.c */
+struct kube_transfer *kube_live_ask(struct kube_live *l, const char *path,
+                                    const char *accept, struct aicr_error *err);
+
+#endif
