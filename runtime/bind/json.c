@@ -53,6 +53,7 @@ static int json_encode(lua_State *L)
   if (b->failed)
     return luaL_error(L, "the JSON text is over %d MiB", ENCODE_MAX >> 20);
   lua_pushlstring(L, b->data, b->len);
+  aicr_buf_free(b);
   return 1;
 }
 

@@ -22,13 +22,36 @@ static int reader_close(lua_State *L)
   return 0;
 }
 
-static struct aicr_json_reader *new_reader(lua_State *L)
-{
-  struct aicr_json_reader *r = lua_newuserdatauv(L, sizeof(*r), 0);
+/* Where the reader of a state is while nothing is read; false while it is in
+ * use. */
+static const char READER_KEY = 0;
 
+/* Pushes a reader. One serves all texts of a state: finalizers of many would
+ * keep the memory of a run from being flat. */
+static struct aicr_json_reader *take_reader(lua_State *L)
+{
+  struct aicr_json_reader *r;
+
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &READER_KEY) == LUA_TUSERDATA) {
+    r = lua_touserdata(L, -1);
+    aicr_json_init(r, AICR_JSON_STRICT, AICR_JSON_DEPTH);
+    lua_pushboolean(L, 0);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &READER_KEY);
+    return r;
+  }
+  lua_pop(L, 1);
+  r = lua_newuserdatauv(L, sizeof(*r), 0);
   aicr_json_init(r, AICR_JSON_STRICT, AICR_JSON_DEPTH);
   aicr_set_release(L, READER_MT, reader_close);
   return r;
+}
+
+/* The reader at idx is free for the next text. */
+static void give_reader(lua_State *L, int idx)
+{
+  aicr_json_free(lua_touserdata(L, idx));
+  lua_pushvalue(L, idx);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &READER_KEY);
 }
 
 /* The containers that are open, innermost last: the length of an array so
@@ -104,7 +127,7 @@ static bool push_scalar(lua_State *L, const struct aicr_json_reader *r,
 void aicr_push_json(lua_State *L, const char *text, size_t len, int flags)
 {
   struct builder b = {.flags = flags};
-  struct aicr_json_reader *r = new_reader(L);
+  struct aicr_json_reader *r = take_reader(L);
   int reader = lua_gettop(L);
   enum aicr_json_token token;
 
@@ -127,7 +150,7 @@ void aicr_push_json(lua_State *L, const char *text, size_t len, int flags)
   }
   if (token != AICR_JSON_END)
     aicr_raise(L, &r->error);
-  aicr_json_free(r);
+  give_reader(L, reader);
   lua_remove(L, reader);
   if (flags & AICR_JSON_COUNT_DUPLICATES)
     lua_pushinteger(L, b.duplicates);
@@ -263,13 +286,20 @@ static void encode_member(lua_State *L, const struct encoder *e,
   encode(L, e, lua_gettop(L), &here, depth + 1);
 }
 
+/* Members of the common object: their order needs no memory of its own. */
+#define FEW_KEYS 24
+
 static void encode_object(lua_State *L, const struct encoder *e, int idx,
                           const struct place *at, unsigned depth)
 {
   size_t n = collect_keys(L, idx, NULL);
-  struct key *keys = lua_newuserdatauv(L, (n ? n : 1) * sizeof(*keys), 0);
+  struct key few[FEW_KEYS], *keys = few;
   bool first = true;
 
+  if (n > FEW_KEYS)
+    keys = lua_newuserdatauv(L, n * sizeof(*keys), 0);
+  else
+    lua_pushnil(L);
   collect_keys(L, idx, keys);
   qsort(keys, n, sizeof(*keys), compare_keys);
   aicr_buf_addc(e->out, '{');

@@ -44,6 +44,7 @@ static int convert(lua_State *L,
   if (!add(b, text, len))
     return luaL_error(L, "not enough memory");
   lua_pushlstring(L, b->data ? b->data : "", b->len);
+  aicr_buf_free(b);
   return 1;
 }
 
