@@ -190,42 +190,72 @@ static void push_lines(lua_State *L, const struct aicr_buf *b)
   }
 }
 
-/* cluster{recording=} -> {ok=true, server_version=, context=, captured=,
- * warnings=} | {ok=false, error=}                              [-0, +1, v] */
+/* t[field] of the table at index 1, or NULL; it stays on the stack. */
+static const char *cluster_option(lua_State *L, const char *field)
+{
+  if (lua_getfield(L, 1, field) == LUA_TNIL)
+    return NULL;
+  return check_path(L, -1);
+}
+
+static bool open_cluster(lua_State *L, struct aicr_host *h,
+                         struct aicr_cluster_facts *facts,
+                         struct aicr_buf *warnings, struct aicr_error *err)
+{
+  struct kube_config_options options = {0};
+  const char *recording = cluster_option(L, "recording");
+
+  if (recording)
+    return aicr_host_open_recording(h, recording, warnings, err);
+  options.kubeconfig = cluster_option(L, "kubeconfig");
+  options.context = cluster_option(L, "context");
+  return aicr_host_open_live(h, &options, facts, warnings, err);
+}
+
+static void set_text(lua_State *L, const char *field, const char *text)
+{
+  if (!text || !*text)
+    return;
+  lua_pushstring(L, text);
+  lua_setfield(L, -2, field);
+}
+
+/* cluster{recording=} or cluster{kubeconfig=, context=}, without either the
+ * cluster that the environment names -> {ok=true, server_version=, context=,
+ * captured=, server=, source=, insecure=, warnings=} | {ok=false, error=,
+ * warnings=}                                                   [-0, +1, v] */
 static int cluster(lua_State *L)
 {
   struct aicr_host *h = aicr_host_of(L);
+  struct aicr_cluster_facts facts = {0};
   struct aicr_error err;
   struct aicr_buf *warnings;
-  struct kube_backend *b;
+  bool ok;
 
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
   warnings = aicr_new_buf(L, 1u << 20);
+  ok = open_cluster(L, h, &facts, warnings, &err);
   lua_newtable(L);
-  if (lua_getfield(L, 1, "recording") == LUA_TNIL)
-    aicr_fail(&err, AICR_INVALID_REQUEST, "no-cluster",
-              "a live cluster is not available yet: use --recording");
-  else if (aicr_host_open_recording(h, check_path(L, -1), warnings, &err)) {
-    lua_pop(L, 1);
-    b = kube_client_backend(h->client);
-    lua_pushboolean(L, 1);
-    lua_setfield(L, -2, "ok");
-    lua_pushstring(L, b->ops->server_version(b));
-    lua_setfield(L, -2, "server_version");
-    lua_pushstring(L, b->ops->context(b));
-    lua_setfield(L, -2, "context");
-    if (b->ops->time(b)) {
+  lua_pushboolean(L, ok);
+  lua_setfield(L, -2, "ok");
+  push_lines(L, warnings);
+  lua_setfield(L, -2, "warnings");
+  if (ok) {
+    struct kube_backend *b = kube_client_backend(h->client);
+
+    set_text(L, "server_version", b->ops->server_version(b));
+    set_text(L, "context", b->ops->context(b));
+    set_text(L, "server", facts.server);
+    set_text(L, "source", facts.source);
+    lua_pushboolean(L, facts.insecure);
+    lua_setfield(L, -2, "insecure");
+    if (h->recording && b->ops->time(b)) {
       lua_pushinteger(L, b->ops->time(b));
       lua_setfield(L, -2, "captured");
     }
-    push_lines(L, warnings);
-    lua_setfield(L, -2, "warnings");
     return 1;
   }
-  lua_pop(L, 1);
-  lua_pushboolean(L, 0);
-  lua_setfield(L, -2, "ok");
   aicr_push_error(L, &err);
   lua_setfield(L, -2, "error");
   return 1;
