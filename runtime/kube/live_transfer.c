@@ -166,7 +166,7 @@ static bool set_connection(struct kube_transfer *t)
                             : (long)CURL_HTTP_VERSION_1_1;
   bool ok =
       curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK &&
-      curl_easy_setopt(e, CURLOPT_REDIR_PROTOCOLS_STR, "") == CURLE_OK &&
+      curl_easy_setopt(e, CURLOPT_REDIR_PROTOCOLS_STR, "https") == CURLE_OK &&
       curl_easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L) == CURLE_OK &&
       curl_easy_setopt(e, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED) ==
           CURLE_OK &&
