@@ -476,16 +476,13 @@ static char *with_folder(const char *text)
   struct aicr_buf b;
 
   aicr_buf_init(&b, 1000);
-  aicr_buf_adds(&b, "");
-  aicr_buf_room(&b, 1);
-  b.data[0] = '\0';
   for (; *text; text++) {
     if (*text == '%')
       aicr_buf_adds(&b, folder);
     else
       aicr_buf_addc(&b, *text);
   }
-  return b.data;
+  return b.data ? b.data : aicr_strndup("", 0);
 }
 
 static void test_find(void **state)
@@ -573,33 +570,32 @@ static void test_allocations_fail(void **state)
   assert_no_children();
 }
 
+#define ADD(name, test) add_row(&r, "process", name, test, NULL)
+
 int main(void)
 {
   struct rows r = {NULL, 0};
 
   for (size_t i = 0; i < COUNT(ends); i++)
     add_row(&r, "ends with", ends[i].what, test_end, &ends[i]);
-  add_row(&r, "process", "long output", test_long_output, NULL);
-  add_row(&r, "process", "long errors", test_long_errors, NULL);
-  add_row(&r, "process", "descriptors", test_descriptors_of_the_child, NULL);
-  add_row(&r, "process", "signals", test_signals_of_the_child, NULL);
-  add_row(&r, "process", "SIGCHLD ignored", test_exit_status_is_kept, NULL);
-  add_row(&r, "process", "exit status taken", test_exit_status_is_lost, NULL);
-  add_row(&r, "process", "deadline", test_deadline, NULL);
-  add_row(&r, "process", "SIGTERM ignored", test_kills_what_does_not_listen,
-          NULL);
-  add_row(&r, "process", "SIGTERM ignored by a child",
-          test_kills_what_stays_behind, NULL);
-  add_row(&r, "process", "stopped", test_stops_what_is_stopped, NULL);
-  add_row(&r, "process", "close kills", test_close_kills, NULL);
-  add_row(&r, "process", "leaves what it left", test_leaves_what_it_left, NULL);
-  add_row(&r, "process", "without pidfd", test_without_pidfd, NULL);
-  add_row(&r, "process", "no descriptors", test_no_descriptors, NULL);
-  add_row(&r, "process", "ends with us", test_ends_with_us, NULL);
-  add_row(&r, "process", "find", test_find, NULL);
-  add_row(&r, "process", "find in long elements", test_find_in_long_elements,
-          NULL);
-  add_row(&r, "process", "not executed", test_not_executed, NULL);
-  add_row(&r, "process", "allocations fail", test_allocations_fail, NULL);
+  ADD("long output", test_long_output);
+  ADD("long errors", test_long_errors);
+  ADD("descriptors", test_descriptors_of_the_child);
+  ADD("signals", test_signals_of_the_child);
+  ADD("SIGCHLD ignored", test_exit_status_is_kept);
+  ADD("exit status taken", test_exit_status_is_lost);
+  ADD("deadline", test_deadline);
+  ADD("SIGTERM ignored", test_kills_what_does_not_listen);
+  ADD("SIGTERM ignored by a child", test_kills_what_stays_behind);
+  ADD("stopped", test_stops_what_is_stopped);
+  ADD("close kills", test_close_kills);
+  ADD("leaves what it left", test_leaves_what_it_left);
+  ADD("without pidfd", test_without_pidfd);
+  ADD("no descriptors", test_no_descriptors);
+  ADD("ends with us", test_ends_with_us);
+  ADD("find", test_find);
+  ADD("find in long elements", test_find_in_long_elements);
+  ADD("not executed", test_not_executed);
+  ADD("allocations fail", test_allocations_fail);
   return run_rows_with(&r, "kube_process", make_folder, remove_folder);
 }
