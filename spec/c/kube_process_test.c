@@ -373,7 +373,6 @@ static void test_without_pidfd(void **state)
   struct rlimit limit, before;
   struct kube_process *p = NULL;
   char text[512];
-  int go;
 
   (void)state;
   assert_int_equal(mkfifo(in_folder("go"), 0600), 0);
@@ -389,8 +388,7 @@ static void test_without_pidfd(void **state)
   assert_true(kube_process_wake(p) != 0);
   assert_int_equal(kube_process_step(p, 100), KUBE_PROCESS_RUNNING);
   assert_int_equal(kube_process_wake(p), 120);
-  go = open(in_folder("go"), O_WRONLY | O_CLOEXEC);
-  close(go);
+  close(open(in_folder("go"), O_WRONLY | O_CLOEXEC));
   assert_ended(p, KUBE_PROCESS_EXITED, 0);
   assert_output(p, "answer\n");
   kube_process_close(p);
