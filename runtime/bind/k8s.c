@@ -19,11 +19,23 @@ struct call_box {
   struct kube_call *call; /* NULL once closed */
 };
 
+/* Another function of the check may wait for a call that ends here: nothing
+ * else would wake it. */
+static void stop_waiting(lua_State *L, const struct kube_call *call)
+{
+  struct aicr_task *t = aicr_task_of(L);
+
+  for (struct aicr_strand *s = t ? t->strands : NULL; s; s = s->next)
+    if (s->wait == AICR_WAIT_CALL && s->call == call)
+      s->wait = AICR_WAIT_NONE;
+}
+
 static int box_close(lua_State *L)
 {
   struct call_box *box = luaL_checkudata(L, 1, CALL_MT);
 
   if (box->call) {
+    stop_waiting(L, box->call);
     kube_call_close(box->call);
     box->call = NULL;
   }
