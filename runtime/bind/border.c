@@ -67,7 +67,22 @@ static bool add_entry(void *ud, const char *name, char type)
   return aicr_buf_addc(b, type) && aicr_buf_add(b, name, strlen(name) + 1);
 }
 
-/* list_dir(path) -> {{name=, type=}, …} | nil, message         [-0, +1|2, e] */
+static const char *type_name(char type)
+{
+  switch (type) {
+  case 'f':
+    return "file";
+  case 'd':
+    return "dir";
+  case 'l':
+    return "link";
+  default:
+    return "other";
+  }
+}
+
+/* list_dir(path) -> {{name=, type=}, …} | nil, message; type: file (also behind
+ * a link), dir, link (to a folder), other                      [-0, +1|2, e] */
 static int list_dir(lua_State *L)
 {
   const char *path = check_path(L, 1), *message = NULL;
@@ -83,7 +98,7 @@ static int list_dir(lua_State *L)
     lua_createtable(L, 0, 2);
     lua_pushstring(L, b->data + at + 1);
     lua_setfield(L, -2, "name");
-    lua_pushstring(L, type == 'f' ? "file" : type == 'd' ? "dir" : "other");
+    lua_pushstring(L, type_name(type));
     lua_setfield(L, -2, "type");
     lua_rawseti(L, -2, ++n);
   }

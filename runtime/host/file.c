@@ -112,11 +112,14 @@ static int by_name(const void *a, const void *b)
 
 static char entry_type(DIR *dir, const char *name)
 {
-  struct stat st;
+  struct stat st, self;
 
-  if (fstatat(dirfd(dir), name, &st, 0) != 0)
+  if (fstatat(dirfd(dir), name, &st, 0) != 0 ||
+      fstatat(dirfd(dir), name, &self, AT_SYMLINK_NOFOLLOW) != 0)
     return 'o';
-  return S_ISREG(st.st_mode) ? 'f' : S_ISDIR(st.st_mode) ? 'd' : 'o';
+  if (S_ISDIR(st.st_mode))
+    return S_ISLNK(self.st_mode) ? 'l' : 'd';
+  return S_ISREG(st.st_mode) ? 'f' : 'o';
 }
 
 /* NULL when all names were read, else why not. */

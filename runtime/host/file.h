@@ -17,7 +17,8 @@ bool aicr_file_read_below(const char *root, const char *relative, size_t max,
                           struct aicr_buf *out, const char **message);
 
 /* Calls `found` for each entry of a folder, in byte order of the names. type:
- * 'f' a regular file, 'd' a folder, 'o' anything else (links are followed). */
+ * 'f' a regular file or a link to one, 'd' a folder, 'l' a link to a folder,
+ * 'o' anything else. */
 bool aicr_folder_list(const char *path,
                       bool (*found)(void *ud, const char *name, char type),
                       void *ud, const char **message);

@@ -138,8 +138,10 @@ static void test_list(void **state)
   assert_true(aicr_file_write(at("list/a"), "", 0, &interrupt, NULL));
   assert_true(aicr_file_write(at("list/Z"), "", 0, &interrupt, NULL));
   assert_int_equal(symlink("absent", at("list/dangling")), 0);
+  assert_int_equal(symlink("..", at("list/up")), 0);
+  assert_int_equal(symlink("a", at("list/link")), 0);
   assert_true(aicr_folder_list(at("list"), note, &n, &message));
-  assert_string_equal(n.text, "f:Z f:a d:b o:dangling ");
+  assert_string_equal(n.text, "f:Z f:a d:b o:dangling f:link l:up ");
   assert_false(aicr_folder_list(at("absent"), note, &n, &message));
   assert_non_null(message);
 }

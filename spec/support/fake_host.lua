@@ -53,7 +53,7 @@ end
 
 local Host = {}
 
-local function entries_below(disk, dir)
+local function entries_below(disk, dir, links)
   local prefix = dir == "." and "" or dir:gsub("/+$", "") .. "/"
   local seen, out = {}, {}
   for path in pairs(disk) do
@@ -61,7 +61,8 @@ local function entries_below(disk, dir)
     local name = rest and rest:match("^[^/]+")
     if name and not seen[name] then
       seen[name] = true
-      out[#out + 1] = { name = name, type = rest == name and "file" or "dir" }
+      local link = links and links[prefix .. name]
+      out[#out + 1] = { name = name, type = link and "link" or rest == name and "file" or "dir" }
     end
   end
   table.sort(out, function(a, b) return a.name < b.name end)
@@ -80,7 +81,7 @@ local function host_functions(state)
     return type(content) == "string" and content or "table:" .. path
   end
   function h.list_dir(path)
-    return entries_below(state.disk, path)
+    return entries_below(state.disk, path, state.links)
   end
   function h.real_path(path)
     local plain = path:gsub("^%./", "")

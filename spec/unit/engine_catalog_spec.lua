@@ -17,9 +17,9 @@ local EMBEDDED <const> = {
   ["lua/aicr/x.lua"] = "return {}",
 }
 
-local function resolve(operands, disk, path)
+local function resolve(operands, disk, path, links)
   local problems = message.problems()
-  local host = fake_host.new { embedded = EMBEDDED, disk = disk }
+  local host = fake_host.new { embedded = EMBEDDED, disk = disk, links = links }
   local catalog = catalogs.new(host, path, problems)
   local items, suites = catalog:operands(operands)
   local out = {}
@@ -29,8 +29,8 @@ local function resolve(operands, disk, path)
   return table.concat(out, "\n"), problems:any() and problems:text() or "", items, suites
 end
 
-local function problem(operands, disk, path)
-  local _, text = resolve(operands, disk, path)
+local function problem(operands, disk, path, links)
+  local _, text = resolve(operands, disk, path, links)
   return (text:gsub("aicr%-run: no check was run\n$", ""))
 end
 
@@ -68,6 +68,16 @@ describe("an operand", function()
   it("that is on disk and cannot be read is not replaced by the embedded one", function()
     assert.equal("aicr-run: checks/deployment/a.lua: Permission denied\n",
       problem({ "checks/deployment/a.lua" }, { ["checks/deployment/a.lua"] = false }))
+  end)
+
+  it("that is a folder is not left by links in it, and not entered for ever", function()
+    local disk = { ["site/a.lua"] = check "gamma", ["site/up/a.lua"] = check "delta" }
+    assert.equal("aicr-run: site/up: a link to a folder is not followed\n"
+      .. "  fix  name the folder behind it as an operand of its own, and take the link away\n",
+      problem({ "site/" }, disk, nil, { ["site/up"] = "/root" }))
+    local deep = "site/" .. ("x/"):rep(33) .. "a.lua"
+    assert.equal("aicr-run: site" .. ("/x"):rep(33) .. ": over 32 folders in one another\n",
+      problem({ "site/" }, { ["site/a.lua"] = check "gamma", [deep] = check "delta" }))
   end)
 
   it("that is nowhere is refused", function()

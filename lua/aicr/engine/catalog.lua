@@ -104,7 +104,13 @@ function Catalog:walk(dir, depth, found)
   for _, entry in ipairs(entries) do
     local path = (dir:gsub("/+$", "")) .. "/" .. entry.name
     if not hidden(entry.name) then
-      if entry.type == "dir" and depth < DEPTH then
+      if entry.type == "link" then
+        -- It may lead back: the walk would not end.
+        self.problems:add { what = path .. ": a link to a folder is not followed",
+          fix = "name the folder behind it as an operand of its own, and take the link away" }
+      elseif entry.type == "dir" and depth == DEPTH then
+        self.problems:add("%s: over %d folders in one another", path, DEPTH)
+      elseif entry.type == "dir" then
         self:walk(path, depth + 1, found)
       elseif entry.type == "file" and entry.name:find("%.lua$") then
         found[#found + 1] = path
