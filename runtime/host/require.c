@@ -194,8 +194,10 @@ static void push_file_loader(lua_State *L, const char *name)
 
 static int user_require(lua_State *L)
 {
-  const char *name = luaL_checkstring(L, 1);
+  size_t len;
+  const char *name = luaL_checklstring(L, 1, &len);
 
+  luaL_argcheck(L, strlen(name) == len, 1, "a NUL byte in a module's name");
   if (!strcmp(name, "aicr") || !strncmp(name, "aicr.", 5)) {
     if (!is_public(name))
       return luaL_error(L, "module '%s' is private", name);
