@@ -10,9 +10,9 @@ local M = {}
 local SHOWN_MAX <const> = 200
 local TEXT_MAX <const> = 4096
 
--- Equal by value: tables by their members, integers and floats by number.
+-- Equal by value: tables by their members, integers and floats by number; metatables have no say, as in the record.
 local function equal(a, b, depth)
-  if a == b then
+  if rawequal(a, b) then
     return true
   end
   if type(a) ~= "table" or type(b) ~= "table" or depth > 100 then
@@ -84,8 +84,17 @@ local function need_list(v, side, op)
   return v
 end
 
+-- The members of a list as they are, without its metatable.
+local function members(list)
+  local found = {}
+  for i = 1, rawlen(list) do
+    found[i] = rawget(list, i)
+  end
+  return found
+end
+
 local function has(list, value)
-  for _, x in ipairs(list) do
+  for _, x in ipairs(members(list)) do
     if equal(x, value, 0) then
       return true
     end
@@ -159,6 +168,7 @@ M.operators = {
     if type(actual) ~= "table" then
       return false
     end
+    actual, wanted = members(actual), members(wanted)
     local ok = #actual == #wanted
     for i = 1, #wanted do
       ok = ok and equal(actual[i], wanted[i], 0)
@@ -170,6 +180,7 @@ M.operators = {
     if type(actual) ~= "table" then
       return false
     end
+    actual, wanted = members(actual), members(wanted)
     local missing, unexpected = without(wanted, actual), without(actual, wanted)
     if #missing + #unexpected == 0 then
       return true
