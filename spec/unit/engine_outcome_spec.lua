@@ -32,6 +32,9 @@ local function of(ending, record, options)
   return outcome.of({ kind = "done", ending = ending, record = record or {} }, ITEM, options)
 end
 
+local UNDECLARED <const> = { kind = "error", code = "INVALID_REQUEST", reason = "undeclared-permission",
+  message = "the check does not declare \"get pods\"" }
+
 -- what happened, ending, record, expected {outcome, code, reason}
 local ROWS <const> = {
   { "a phrase, no expectation", returned "8 bound", {}, { "pass" } },
@@ -90,6 +93,14 @@ local ROWS <const> = {
   { "an error object whose verdict is null",
     raised { code = "INTERNAL", reason = "not-recorded", message = "m",
     verdict = json.null }, {}, { "error", "INTERNAL", "not-recorded" } },
+  { "a request that is not declared, then an error object with verdict", raised { code = "NOT_FOUND",
+    reason = "not-found", message = "m", verdict = true }, { endings = { UNDECLARED } },
+    { "error", "INVALID_REQUEST", "undeclared-permission" } },
+  { "a request that is not declared, and a phrase", returned "fine", { endings = { SKIP, UNDECLARED } },
+    { "error", "INVALID_REQUEST", "undeclared-permission" } },
+  { "an empty phrase", returned "", {}, { "error", "INTERNAL", "script" } },
+  { "a phrase of blanks", returned " \n\t", {}, { "error", "INTERNAL", "script" } },
+  { "an empty phrase, and expectations that hold", returned "", { expectations = { TRUE } }, { "pass" } },
   { "the deadline", { how = "deadline" }, {}, { "error", "TIMEOUT", "timeout" } },
   { "the deadline, though expectations hold", { how = "deadline" }, { expectations = { TRUE } },
     { "error", "TIMEOUT", "timeout" } },

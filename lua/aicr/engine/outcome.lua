@@ -219,24 +219,28 @@ function ENDED.canceled(ending)
   }
 end
 
-local function returned_nothing(record)
+local function returned_nothing(record, what)
   local n = #list(record.expectations)
   if n > 0 then
     return { outcome = "pass", result = text.count(n, "expectation holds", "expectations hold") }
   end
   return internal("script",
-    "run returned nothing and recorded no expectation; return a phrase that says what was verified")
+    ("run returned %s and recorded no expectation; return a phrase that says what was verified"):format(what))
 end
 
 function ENDED.returned(ending, _, record)
   local kind = opt(ending.result_type) or type(opt(ending.result))
   if kind == "nil" then
-    return returned_nothing(record)
+    return returned_nothing(record, "nothing")
   elseif kind ~= "string" then
     return internal("script",
       ("run returned a %s; expected a string that says what was verified"):format(kind))
   end
-  return { outcome = "pass", result = opt(ending.result) or "" }
+  local result = opt(ending.result) or ""
+  if not result:find "%S" then
+    return returned_nothing(record, "an empty phrase")
+  end
+  return { outcome = "pass", result = result }
 end
 
 local UNEXPECTED <const> = {
@@ -262,6 +266,9 @@ local function decide(event, item, record)
   local out = after
   if not UNEXPECTED[how] then
     out = recorded_error(record) or skip or after
+  elseif out.outcome == "fail" then
+    -- An error object, which the check may have written to.
+    out = recorded_error(record) or out
   end
   out = out or internal("script", ("the check ended in no known way (%s)"):format(how))
   out.notes = {}
