@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/text.h"
 #include "host/guard.h"
 #include "host/host.h"
 #include "host/print.h"
@@ -92,6 +93,7 @@ static void on_warning(void *ud, const char *text, int to_continue)
 {
   static unsigned written;
   bool *inside = ud;
+  struct aicr_buf b;
 
   if (written >= WARNING_BYTES_MAX)
     return;
@@ -100,8 +102,13 @@ static void on_warning(void *ud, const char *text, int to_continue)
   if (!*inside)
     fputs("aicr-run: warning: ", stderr);
   written++;
-  for (; *text && ++written < WARNING_BYTES_MAX; text++)
-    fputc((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text, stderr);
+  aicr_buf_init(&b, WARNING_BYTES_MAX - written);
+  aicr_buf_add_printable(&b, text, strnlen(text, WARNING_BYTES_MAX - written));
+  for (size_t i = 0; i < b.len && ++written < WARNING_BYTES_MAX; i++)
+    fputc((unsigned char)b.data[i] < 0x20 ? '?' : b.data[i], stderr);
+  if (b.failed)
+    written = WARNING_BYTES_MAX;
+  aicr_buf_free(&b);
   *inside = to_continue;
   if (written >= WARNING_BYTES_MAX)
     fputs("\naicr-run: further warnings are not shown\n", stderr);
