@@ -227,7 +227,8 @@ catalogue("require", {
   { "names that are no names", [[
     local open = {}
     for _, name in ipairs { "", ".", "..", "../outside", "...", "a..b", ".a", "a.", "/etc/passwd", "a/../../outside",
-      "a\\b", "aicr/json", "aicr.json.", "aicr..json", "_G", "package", "string", "io", "\0", "good\0", "good\0/../../x",
+      "a\\b", "aicr/json", "aicr.json.", "aicr..json", "_G", "package", "string", "io", "\0", "good\0",
+      "good\0/../../x",
       "aicr.json\0", "aicr.native.task\0", ("a"):rep(5000), ("a."):rep(90) .. "a", "no-such", "row-01.lua", "linked",
       "folder.good", "broken", "endless_link" } do
       local ok, got = pcall(require, name)
