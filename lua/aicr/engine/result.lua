@@ -1,11 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- The result model: one table a check, the totals, the exit code. Reports are drawn from it.
+local json = require "aicr.json"
 local text = require "aicr.report.text"
 local time = require "aicr.time"
 
 local M = {}
 
-local opt, list = text.opt, text.list
+local opt = text.opt
 
 local DAY_MS <const> = 24 * 60 * 60 * 1000
 
@@ -13,21 +14,55 @@ local RECORDED <const> = {
   "steps", "expectations", "measures", "series", "evidence", "log", "resources", "attachments",
 }
 
+-- What only some results have, from their outcome.
+local SOME <const> = { "line", "code", "reason", "result", "message", "why", "fix", "details" }
+
+-- What a result has none of, once for all results: thousands may wait for the reports.
+local NONE <const> = { tags = json.array(), notes = json.array(), trace = json.array(), params = {} }
+for _, name in ipairs(RECORDED) do
+  NONE[name] = json.array()
+end
+local RESULT <const> = { __index = NONE }
+
+--- The items, nil when there are none.
+local function some(items)
+  items = opt(items)
+  return type(items) == "table" and next(items) ~= nil and items or nil
+end
+
 local function parameters(item)
-  local params = {}
+  local params
   for key, given in pairs(item.params or {}) do
     local decl = item.meta.params and item.meta.params[key] or {}
+    params = params or {}
     params[key] = { value = decl.secret and "***" or given.value, from = given.from }
   end
   return params
 end
 
-local function finite(measure, evidence)
+--- A note for a measure that is not a finite number, or nil.
+local function finite(measure)
   local v = measure.value
   if math.type(v) == "float" and (v ~= v or v == math.huge or v == -math.huge) then
-    evidence[#evidence + 1] = ("measure %s is not a finite number: %s"):format(
+    return ("measure %s is not a finite number: %s"):format(
       tostring(measure.name), tostring(v))
   end
+end
+
+--- The items with one more, where there is one.
+local function with(items, item)
+  if item == nil then
+    return items
+  end
+  local out = json.array(table.move(items, 1, #items, 1, {}))
+  out[#out + 1] = item
+  return out
+end
+
+--- Says that a result changes no more: it gives up what it does not need.
+function M.settle(result)
+  result.shown = M.shown(result)
+  result.notes = some(result.notes)
 end
 
 --- The result of a planned check from its outcome and, where it ran, the host's record.
@@ -36,23 +71,22 @@ end
 --- @param event table|nil the done event; nil: never started
 function M.new(item, out, event)
   local record = event and opt(event.record) or {}
-  local result = {
-    name = item.name, phase = item.phase, tags = item.meta.tags or {},
-    file = out.file or item.path, line = out.line, origin = item.origin, path = item.path,
-    explain = item.meta.name,
-    outcome = out.outcome, code = out.code, reason = out.reason, result = out.result,
-    message = out.message, why = out.why, fix = out.fix, details = out.details,
-    notes = out.notes or {}, trace = out.trace or {},
-    started = event and opt(event.started), duration_ms = event and opt(event.duration_ms) or 0,
-    attempts = event and 1 or 0,
-    params = parameters(item),
-    extra = opt(record.extra), coverage = opt(record.coverage),
-  }
-  for _, key in ipairs(RECORDED) do
-    result[key] = list(record[key])
+  local result = setmetatable({
+    name = item.name, phase = item.phase, tags = some(item.meta.tags), file = out.file or item.path,
+    origin = item.origin, path = item.path, explain = item.meta.name, outcome = out.outcome,
+    notes = out.notes or {}, started = event and opt(event.started),
+    duration_ms = event and opt(event.duration_ms) or 0, attempts = event and 1 or 0,
+  }, RESULT)
+  for _, key in ipairs(SOME) do
+    result[key] = out[key]
   end
+  for _, key in ipairs(RECORDED) do
+    result[key] = some(record[key])
+  end
+  result.trace, result.params = some(out.trace), parameters(item)
+  result.extra, result.coverage = opt(record.extra), opt(record.coverage)
   for _, measure in ipairs(result.measures) do
-    finite(measure, result.evidence)
+    result.evidence = with(result.evidence, finite(measure))
   end
   return result
 end

@@ -25,8 +25,10 @@ Run.__index = Run
 function Run:settle(i, res)
   local item = self.plan[i]
   result.waive(res, item.waiver, self.host.now())
-  res.shown = result.shown(res)
+  result.settle(res)
   self.results[i] = res
+  self.tries[i] = nil
+  item.source, item.roots = nil, nil -- it is not started again
   self.by_name[item.name] = res
   self.journal(res)
   self.watch:ended(res)
