@@ -130,6 +130,9 @@ static inline bool inject_hit(void)
   return inject.fail_at && inject.count >= inject.fail_at;
 }
 
+/* A step that grows with n: for what makes too many requests to refuse each. */
+#define INJECT_GROWING 0
+
 /* Calls run(arg, mode, n) for each mode and n = 0, 1, 1 + step, … until it
  * makes fewer requests: run calls inject_begin(mode, n) where it begins. After
  * each run nothing may be left: no block, no byte of a state, no descriptor. */
@@ -144,7 +147,7 @@ static inline void inject_loop(void (*run)(void *arg, enum inject_mode mode,
   close(fd);
   aicr_realloc = inject_realloc;
   for (int mode = 0; mode < INJECT_MODES; mode++)
-    for (size_t n = 0;; n += n ? step : 1) {
+    for (size_t n = 0;; n += !n ? 1 : step ? step : n / 30 + 1) {
       int next;
 
       inject.left = 0;
