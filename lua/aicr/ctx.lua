@@ -16,10 +16,10 @@ local METHODS <const> = {
   try = FLOW, all = FLOW, step = FLOW, sleep = FLOW, now = FLOW,
 }
 
-local WRITE <const>, ASK <const> = "aicr.ctx.k8s.write", "aicr.ctx.k8s.ask"
+local WRITE <const>, ASK <const>, WATCH <const> = "aicr.ctx.k8s.write", "aicr.ctx.k8s.ask", "aicr.ctx.k8s.watch"
 local K8S_METHODS <const> = {
   create = WRITE, apply = WRITE, patch = WRITE, delete = WRITE,
-  server_version = ASK, can = ASK, get_raw = ASK, logs = ASK, wait = ASK,
+  watch = WATCH, server_version = ASK, can = ASK, get_raw = ASK, logs = ASK, wait = ASK,
 }
 
 -- ctx:defer(fn): runs fn after the check, however it ends; last in, first out; 60 s for all of them.
@@ -77,7 +77,7 @@ local function or_nil(v)
 end
 
 -- ctx.k8s: the reads are native, the other methods are loaded when they are called.
--- @param env table {run_id=, deferred=} for those
+-- @param env table {run_id=, deferred=} for those; own: ctx.k8s itself
 local function new_k8s(env)
   local own
   local methods = setmetatable({ get = k8s.get, find = k8s.find, list = k8s.list, each = k8s.each }, {
@@ -98,6 +98,7 @@ local function new_k8s(env)
     end,
   })
   own = read_only(methods, "ctx.k8s", {})
+  env.own = own
   native.k8s(own)
   return own
 end

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bind/bind.h"
+#include "bind/k8s.h"
 
 #include <lauxlib.h>
 #include <string.h>
 
+#include "bind/bind.h"
 #include "core/json_writer.h"
-#include "host/host.h"
-#include "kube/url.h"
 
 /* aicr.native.k8s: the methods of ctx.k8s. Each starts a call, yields, and
  * turns the answer into Lua values after it was resumed. */
@@ -14,10 +13,6 @@
 #define CALL_MT "aicr.k8s.call"
 
 static const char SELF_KEY = 0;
-
-struct call_box {
-  struct kube_call *call; /* NULL once closed */
-};
 
 /* Another function of the check may wait for a call that ends here: nothing
  * else would wake it. */
@@ -32,7 +27,7 @@ static void stop_waiting(lua_State *L, const struct kube_call *call)
 
 static int box_close(lua_State *L)
 {
-  struct call_box *box = luaL_checkudata(L, 1, CALL_MT);
+  struct aicr_k8s_box *box = luaL_checkudata(L, 1, CALL_MT);
 
   if (box->call) {
     stop_waiting(L, box->call);
@@ -42,9 +37,9 @@ static int box_close(lua_State *L)
   return 0;
 }
 
-static struct call_box *new_box(lua_State *L)
+static struct aicr_k8s_box *new_box(lua_State *L)
 {
-  struct call_box *box = lua_newuserdatauv(L, sizeof(*box), 0);
+  struct aicr_k8s_box *box = lua_newuserdatauv(L, sizeof(*box), 0);
 
   box->call = NULL;
   aicr_set_release(L, CALL_MT, box_close);
@@ -67,7 +62,7 @@ static const char *check_name(lua_State *L, int arg, bool optional)
 
 /* opts[field] as a string without NUL, or NULL. The string stays on the stack.
  */
-static const char *option(lua_State *L, int opts, const char *field)
+const char *aicr_k8s_option(lua_State *L, int opts, const char *field)
 {
   size_t len;
   const char *text;
@@ -127,7 +122,7 @@ static void check_self(lua_State *L, const char *what)
 }
 
 /* The task that may ask a cluster now; raises otherwise. */
-static struct aicr_task *running_task(lua_State *L, const char *what)
+struct aicr_task *aicr_k8s_task(lua_State *L, const char *what)
 {
   struct aicr_task *t = aicr_task_of(L);
   struct aicr_error err;
@@ -144,17 +139,19 @@ static struct aicr_task *running_task(lua_State *L, const char *what)
 static struct aicr_task *check_task(lua_State *L, const char *what)
 {
   check_self(L, what);
-  return running_task(L, what);
+  return aicr_k8s_task(L, what);
 }
 
 /* Starts the call of *spec in a box that is left on the top. A free one needs
  * no permission of the check. */
-static struct call_box *start_call(lua_State *L, struct aicr_task *t,
-                                   struct kube_call_spec *spec, bool is_free)
+struct aicr_k8s_box *aicr_k8s_start(lua_State *L, struct aicr_task *t,
+                                    struct kube_call_spec *spec, bool is_free)
 {
-  struct call_box *box = new_box(L);
+  struct aicr_k8s_box *box = new_box(L);
 
-  spec->deadline_ms = t->deadline_ms;
+  if (!spec->deadline_ms ||
+      (t->deadline_ms && t->deadline_ms < spec->deadline_ms))
+    spec->deadline_ms = t->deadline_ms;
   spec->permissions = is_free ? NULL : t->permissions;
   spec->run_namespace = t->run_namespace;
   box->call = kube_client_start(t->host->client, spec, t);
@@ -224,15 +221,15 @@ static void note_undeclared(lua_State *L, const struct aicr_error *err)
   aicr_buf_free(&json);
 }
 
-static int raise_failure(lua_State *L, const struct kube_call *call)
+int aicr_k8s_fail(lua_State *L, const struct kube_call *call)
 {
   note_undeclared(L, kube_call_error(call));
   push_details(L, kube_call_failure(call));
   return aicr_raise_details(L, kube_call_error(call));
 }
 
-static int wait_for(lua_State *L, struct aicr_task *t, struct call_box *box,
-                    lua_KFunction k)
+int aicr_k8s_wait(lua_State *L, struct aicr_task *t, struct aicr_k8s_box *box,
+                  lua_KFunction k)
 {
   t->current->call = box->call;
   t->current->wait = AICR_WAIT_CALL;
@@ -243,7 +240,7 @@ static int wait_for(lua_State *L, struct aicr_task *t, struct call_box *box,
 static int got_object(lua_State *L, int status, lua_KContext ctx)
 {
   struct aicr_task *t = (struct aicr_task *)ctx;
-  struct call_box *box = lua_touserdata(L, 2);
+  struct aicr_k8s_box *box = lua_touserdata(L, 2);
   const char *text;
   size_t len;
 
@@ -251,7 +248,7 @@ static int got_object(lua_State *L, int status, lua_KContext ctx)
   aicr_task_check_stop(L, t);
   switch (kube_call_next(box->call, &text, &len)) {
   case KUBE_CALL_WAIT:
-    return wait_for(L, t, box, got_object);
+    return aicr_k8s_wait(L, t, box, got_object);
   case KUBE_CALL_OBJECT:
     aicr_push_json(L, text, len, AICR_JSON_DROP_NULLS);
     break;
@@ -262,7 +259,7 @@ static int got_object(lua_State *L, int status, lua_KContext ctx)
         !strcmp(err->reason, "not-found"))
       lua_pushnil(L);
     else
-      return raise_failure(L, box->call);
+      return aicr_k8s_fail(L, box->call);
   }
   }
   return 1;
@@ -272,19 +269,19 @@ static int get(lua_State *L, const char *what, bool absent_is_nil)
 {
   struct aicr_task *t = check_task(L, what);
   struct kube_call_spec spec = {.verb = KUBE_GET};
-  struct call_box *box;
+  struct aicr_k8s_box *box;
 
   lua_settop(L, 4);
   spec.resource = check_name(L, 2, false);
   spec.name = check_name(L, 3, false);
   spec.ns = check_name(L, 4, true);
-  box = start_call(L, t, &spec, false);
+  box = aicr_k8s_start(L, t, &spec, false);
   lua_replace(L, 2);
   lua_pushboolean(L, absent_is_nil);
   lua_replace(L, 1);
   lua_settop(L, 2);
   lua_toclose(L, 2); /* what ends this wait ends the call */
-  return wait_for(L, t, box, got_object);
+  return aicr_k8s_wait(L, t, box, got_object);
 }
 
 /* k8s:get(resource, name [, namespace]) -> object      [yields] [-0, +1, v] */
@@ -324,7 +321,7 @@ static void push_item(lua_State *L, const struct kube_call *call,
 static int got_items(lua_State *L, int status, lua_KContext ctx)
 {
   struct aicr_task *t = (struct aicr_task *)ctx;
-  struct call_box *box = lua_touserdata(L, 2);
+  struct aicr_k8s_box *box = lua_touserdata(L, 2);
   lua_Integer n = (lua_Integer)lua_rawlen(L, 1);
   const char *text;
   size_t len;
@@ -338,18 +335,19 @@ static int got_items(lua_State *L, int status, lua_KContext ctx)
       lua_rawseti(L, 1, ++n);
       break;
     case KUBE_CALL_WAIT:
-      return wait_for(L, t, box, got_items);
+      return aicr_k8s_wait(L, t, box, got_items);
     case KUBE_CALL_END:
       lua_pushvalue(L, 1);
-      return 1;
+      lua_pushstring(L, kube_call_resource_version(box->call));
+      return 2;
     default:
-      return raise_failure(L, box->call);
+      return aicr_k8s_fail(L, box->call);
     }
   }
 }
 
 /* Starts the list of the arguments (self, resource [, opts]). */
-static struct call_box *start_list(lua_State *L, struct aicr_task *t)
+static struct aicr_k8s_box *start_list(lua_State *L, struct aicr_task *t)
 {
   struct kube_call_spec spec = {.verb = KUBE_LIST};
 
@@ -357,19 +355,20 @@ static struct call_box *start_list(lua_State *L, struct aicr_task *t)
   spec.resource = check_name(L, 2, false);
   if (!lua_isnil(L, 3)) {
     check_options(L, 3);
-    spec.ns = option(L, 3, "namespace");
-    spec.label = option(L, 3, "label");
-    spec.field = option(L, 3, "field");
+    spec.ns = aicr_k8s_option(L, 3, "namespace");
+    spec.label = aicr_k8s_option(L, 3, "label");
+    spec.field = aicr_k8s_option(L, 3, "field");
   }
-  return start_call(L, t, &spec, false);
+  return aicr_k8s_start(L, t, &spec, false);
 }
 
-/* k8s:list(resource [, {namespace=, label=, field=}]) -> array of objects
- *                                                      [yields] [-0, +1, v] */
+/* k8s:list(resource [, {namespace=, label=, field=}]) -> array of objects, the
+ * list's resourceVersion
+ *                                                      [yields] [-0, +2, v] */
 static int k8s_list(lua_State *L)
 {
   struct aicr_task *t = check_task(L, "ctx.k8s:list");
-  struct call_box *box = start_list(L, t);
+  struct aicr_k8s_box *box = start_list(L, t);
 
   lua_replace(L, 2);
   lua_newtable(L);
@@ -377,7 +376,7 @@ static int k8s_list(lua_State *L)
   lua_replace(L, 1);
   lua_settop(L, 2);
   lua_toclose(L, 2); /* what ends this wait ends the call */
-  return wait_for(L, t, box, got_items);
+  return aicr_k8s_wait(L, t, box, got_items);
 }
 
 static int next_item(lua_State *L);
@@ -392,7 +391,7 @@ static int got_item(lua_State *L, int status, lua_KContext ctx)
 /* The iterator of each: upvalue 1 is the box. */
 static int next_item(lua_State *L)
 {
-  struct call_box *box = lua_touserdata(L, lua_upvalueindex(1));
+  struct aicr_k8s_box *box = lua_touserdata(L, lua_upvalueindex(1));
   struct aicr_task *t = aicr_task_of(L);
   const char *text;
   size_t len;
@@ -405,14 +404,14 @@ static int next_item(lua_State *L)
     push_item(L, box->call, text, len);
     return 1;
   case KUBE_CALL_WAIT:
-    return wait_for(L, t, box, got_item);
+    return aicr_k8s_wait(L, t, box, got_item);
   case KUBE_CALL_END:
     kube_call_close(box->call);
     box->call = NULL;
     lua_pushnil(L);
     return 1;
   default:
-    return raise_failure(L, box->call);
+    return aicr_k8s_fail(L, box->call);
   }
 }
 
@@ -433,144 +432,11 @@ static int k8s_each(lua_State *L)
   return 4;
 }
 
-/* The words of `verb` in k8s.call. A review is free: it asks what is allowed.
- */
-static const struct verb_word {
-  const char *name;
-  enum kube_verb verb;
-} verb_words[] = {
-    {"get", KUBE_GET},     {"create", KUBE_CREATE}, {"update", KUBE_UPDATE},
-    {"patch", KUBE_PATCH}, {"apply", KUBE_APPLY},   {"delete", KUBE_DELETE},
-    {"raw", KUBE_RAW},
-};
-
-static const struct verb_word *check_verb(lua_State *L)
-{
-  const char *name = option(L, 2, "verb");
-
-  for (size_t i = 0; name && i < sizeof(verb_words) / sizeof(*verb_words); i++)
-    if (strcmp(verb_words[i].name, name) == 0)
-      return &verb_words[i];
-  luaL_error(L, "unknown verb '%s'", name ? name : "nil");
-  return NULL;
-}
-
-/* The query of the table t.query: names to texts. */
-static const char *query_text(lua_State *L)
-{
-  struct aicr_buf *b;
-
-  if (lua_getfield(L, 2, "query") == LUA_TNIL)
-    return NULL;
-  luaL_checktype(L, -1, LUA_TTABLE);
-  b = aicr_new_buf(L, 1u << 20);
-  lua_pushnil(L);
-  while (lua_next(L, -3)) {
-    const char *name, *value;
-
-    if (lua_type(L, -2) != LUA_TSTRING)
-      luaL_error(L, "a query has names");
-    name = lua_tostring(L, -2);
-    value = luaL_tolstring(L, -1, NULL);
-    kube_url_param(b, name, value);
-    lua_pop(L, 2);
-  }
-  if (b->no_memory)
-    aicr_out_of_memory(L);
-  if (b->failed)
-    luaL_error(L, "a query of more than 1 MiB");
-  return b->data;
-}
-
-/* Index 1: is text wanted? Index 2: the box. */
-static int got_answer(lua_State *L, int status, lua_KContext ctx)
-{
-  struct aicr_task *t = (struct aicr_task *)ctx;
-  struct call_box *box = lua_touserdata(L, 2);
-  const char *text;
-  size_t len;
-
-  (void)status;
-  aicr_task_check_stop(L, t);
-  switch (kube_call_next(box->call, &text, &len)) {
-  case KUBE_CALL_WAIT:
-    return wait_for(L, t, box, got_answer);
-  case KUBE_CALL_OBJECT:
-    if (lua_toboolean(L, 1))
-      lua_pushlstring(L, text ? text : "", len);
-    else
-      aicr_push_json(L, text, len, AICR_JSON_DROP_NULLS);
-    return 1;
-  default:
-    return raise_failure(L, box->call);
-  }
-}
-
-/* native.call(what, {verb=, resource= | apiVersion=, kind=, name=, namespace=,
- * subresource=, query={}, body=, content_type=, text=, free=}) -> the answer's
- * object, or its text. `what` is its name for the check. A body is a table or
- * text. A free call needs no permission of the check: for embedded code that
- * asks what everybody may, or cleans up.
- *                                                      [yields] [-0, +1, v] */
-static int k8s_call(lua_State *L)
-{
-  static const char *const types[] = {
-      "application/json", "application/merge-patch+json",
-      "application/json-patch+json", "application/strategic-merge-patch+json",
-      "application/apply-patch+yaml"};
-  const char *what = luaL_checkstring(L, 1);
-  struct aicr_task *t = running_task(L, what);
-  struct kube_call_spec spec = {0};
-  const struct verb_word *word;
-  struct call_box *box;
-  const char *type;
-
-  luaL_checktype(L, 2, LUA_TTABLE);
-  lua_settop(L, 2);
-  word = check_verb(L);
-  spec.verb = word->verb;
-  spec.resource = option(L, 2, "resource");
-  spec.api_version = option(L, 2, "apiVersion");
-  spec.kind = option(L, 2, "kind");
-  spec.name = option(L, 2, "name");
-  spec.ns = option(L, 2, "namespace");
-  spec.subresource = option(L, 2, "subresource");
-  spec.query = query_text(L);
-  type = option(L, 2, "content_type");
-  spec.content_type = types[0];
-  for (size_t i = 0; type && i < sizeof(types) / sizeof(*types); i++)
-    if (strcmp(types[i], type) == 0)
-      spec.content_type = types[i];
-  lua_getfield(L, 2, "text");
-  spec.text = lua_toboolean(L, -1);
-  if (lua_getfield(L, 2, "body") == LUA_TTABLE) {
-    struct aicr_buf *json = aicr_new_buf(L, 8u << 20);
-
-    aicr_encode_json(L, -2, json);
-    if (json->no_memory)
-      aicr_out_of_memory(L);
-    if (json->failed)
-      luaL_error(L, "%s: the object is larger than 8 MiB", what);
-    spec.body = json->data;
-    spec.body_len = json->len;
-  } else if (!lua_isnil(L, -1)) {
-    spec.body = luaL_checklstring(L, -1, &spec.body_len);
-  }
-  lua_getfield(L, 2, "free");
-  box = start_call(L, t, &spec, lua_toboolean(L, -1));
-  lua_replace(L, 2);
-  lua_pushboolean(L, spec.text || spec.verb == KUBE_RAW);
-  lua_replace(L, 1);
-  lua_settop(L, 2);
-  lua_toclose(L, 2); /* what ends this wait ends the call */
-  return wait_for(L, t, box, got_answer);
-}
-
 /* native.known_version() -> the server's version where it is known without
  * asking, else nil; is this a recording?                       [-0, +2, v] */
 static int k8s_known_version(lua_State *L)
 {
-  struct aicr_task *t = running_task(L, "ctx.k8s:server_version");
+  struct aicr_task *t = aicr_k8s_task(L, "ctx.k8s:server_version");
   struct kube_backend *b = kube_client_backend(t->host->client);
 
   lua_pushstring(L, b->ops->server_version(b));
@@ -579,9 +445,13 @@ static int k8s_known_version(lua_State *L)
 }
 
 static const luaL_Reg methods[] = {
-    {"get", k8s_get},   {"find", k8s_find},
-    {"list", k8s_list}, {"each", k8s_each},
-    {"call", k8s_call}, {"known_version", k8s_known_version},
+    {"get", k8s_get},
+    {"find", k8s_find},
+    {"list", k8s_list},
+    {"each", k8s_each},
+    {"call", aicr_k8s_call},
+    {"stream", aicr_k8s_stream},
+    {"known_version", k8s_known_version},
     {NULL, NULL},
 };
 

@@ -216,8 +216,6 @@ static void cleanup_ended(struct aicr_task *t, int status)
   char text[64];
 
   t->done = true;
-  if (t->stop == AICR_END_DEADLINE && t->record.cleanup && status == LUA_OK)
-    return; /* the clean-up itself could still tell what is left */
   if (t->stop == AICR_END_DEADLINE) {
     snprintf(text, sizeof(text), "clean-up did not end within %gs",
              (double)t->cleanup_ms / 1000);

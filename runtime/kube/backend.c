@@ -7,7 +7,8 @@ const char *kube_verb_name(enum kube_verb v)
       [KUBE_GET] = "get",       [KUBE_LIST] = "list",
       [KUBE_CREATE] = "create", [KUBE_UPDATE] = "update",
       [KUBE_PATCH] = "patch",   [KUBE_APPLY] = "apply",
-      [KUBE_DELETE] = "delete", [KUBE_RAW] = "get_raw",
+      [KUBE_DELETE] = "delete", [KUBE_WATCH] = "watch",
+      [KUBE_RAW] = "get_raw",
   };
   return (unsigned)v < KUBE_VERB_COUNT ? names[v] : "";
 }

@@ -20,7 +20,8 @@ enum kube_verb {
   KUBE_PATCH,
   KUBE_APPLY,
   KUBE_DELETE,
-  KUBE_RAW, /* GET of a path that is no resource's; the answer is any text */
+  KUBE_WATCH, /* of a collection, as a stream */
+  KUBE_RAW,   /* GET of a path that is no resource's; the answer is any text */
   KUBE_VERB_COUNT
 };
 const char *kube_verb_name(enum kube_verb v); /* "get", "list", … */
@@ -39,7 +40,8 @@ struct kube_request {
   const char *content_type;            /* of the body */
   const char *body;                    /* NULL: none */
   size_t body_len;
-  bool text;           /* the answer is any text, not JSON */
+  bool text;   /* the answer is any text, not JSON */
+  bool stream; /* the body is told as it comes; only the deadline ends it */
   int64_t deadline_ms; /* monotonic, 0: none */
 };
 
@@ -51,6 +53,7 @@ struct kube_answer {
   char detail[256];   /* more of it, without secrets */
   char content_type[128];
   struct aicr_buf body;
+  bool more; /* part of a stream: the transfer goes on */
   /* The backend itself could not answer (reason "not-recorded", "read-only",
    * …): code is set, the rest is empty. */
   struct aicr_error error;
@@ -74,8 +77,8 @@ struct kube_backend_ops {
   /* Ends a request without an answer. The handle is gone afterwards. */
   void (*cancel)(struct kube_backend *b, struct kube_transfer *t);
   /* Waits at most timeout_ms (0: not at all) and takes one finished request:
-   * true, its owner and its answer (the caller frees it). The handle is gone.
-   */
+   * true, its owner and its answer (the caller frees it). The handle is gone,
+   * unless the answer says more. */
   bool (*poll)(struct kube_backend *b, int timeout_ms, void **owner,
                struct kube_answer *answer);
   /* Finds the resource that a name from kube_resource_name() means (plural,

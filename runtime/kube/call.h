@@ -21,6 +21,7 @@ enum kube_phase {
   PHASE_RESOLVE, /* the backend looks its resource up */
   PHASE_FLIGHT,  /* a request is on its way: poll has to bring it */
   PHASE_EXPLAIN, /* the same for the question why it failed */
+  PHASE_STREAM,  /* lines are being taken, poll may bring more */
   PHASE_OBJECT,
   PHASE_PAGE, /* items of a page are being taken */
   PHASE_END,
@@ -47,6 +48,11 @@ struct kube_call {
   unsigned pages, next_mark;
   size_t items;
   bool restarted;
+  char resource_version[64]; /* of the first page */
+
+  struct aicr_buf lines; /* of a stream */
+  size_t lines_taken;    /* bytes of them that were given out */
+  bool stream_ended, stream_failed;
 
   struct aicr_error error;
   struct kube_failure failure;
@@ -74,6 +80,11 @@ bool kube_call_send(struct kube_call *call, struct aicr_error *err);
 void kube_call_begin_page(struct kube_call *call);
 void kube_call_end_page(struct kube_call *call);
 enum kube_call_state kube_call_next_item(struct kube_call *call,
+                                         const char **text, size_t *len);
+
+/* call_stream.c: takes a part of a stream, or its end. */
+void kube_call_take_part(struct kube_call *call, struct kube_answer *answer);
+enum kube_call_state kube_call_next_line(struct kube_call *call,
                                          const char **text, size_t *len);
 
 #endif

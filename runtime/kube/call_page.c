@@ -62,6 +62,10 @@ static enum kube_call_state finish_page(struct kube_call *call)
     kube_call_fail(call);
     return KUBE_CALL_FAILED;
   }
+  if (call->pages == 1) {
+    kube_set_text(call->resource_version, sizeof call->resource_version,
+                  call->list.resource_version);
+  }
   if (call->list.next_page == NULL) {
     kube_call_end_page(call);
     call->phase = PHASE_END;

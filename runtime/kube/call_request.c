@@ -106,7 +106,8 @@ static enum kube_resolved resolve(struct kube_call *call,
 static bool check_shape(const struct kube_call_spec *spec,
                         struct aicr_error *err)
 {
-  bool collection = spec->verb == KUBE_LIST || spec->verb == KUBE_CREATE;
+  bool collection = spec->verb == KUBE_LIST || spec->verb == KUBE_CREATE ||
+                    spec->verb == KUBE_WATCH;
   if (!collection && spec->name == NULL) {
     return aicr_fail(err, AICR_INVALID_REQUEST, "bad-request",
                      "%s needs a name", kube_verb_name(spec->verb));

@@ -39,6 +39,7 @@ static void free_call(struct kube_call *call)
   aicr_free(call->marked_page);
   aicr_buf_free(&call->path);
   aicr_buf_free(&call->group_path);
+  aicr_buf_free(&call->lines);
   aicr_free(call);
 }
 
@@ -93,7 +94,8 @@ size_t kube_client_pending(const struct kube_client *c)
 {
   size_t n = 0;
   for (const struct kube_call *p = c->calls; p != NULL; p = p->next) {
-    n += p->phase <= PHASE_EXPLAIN;
+    n += p->phase < PHASE_STREAM ||
+         (p->phase == PHASE_STREAM && p->transfer != NULL);
   }
   return n;
 }
@@ -129,6 +131,8 @@ struct kube_call *kube_client_start(struct kube_client *c,
   call->rq.deadline_ms = spec->deadline_ms;
   aicr_buf_init(&call->path, 4096);
   aicr_buf_init(&call->group_path, 4096);
+  aicr_buf_init(&call->lines, KUBE_LINE_MAX + (4u << 20));
+  call->rq.stream = spec->stream;
   kube_set_text(call->failure.verb, sizeof call->failure.verb,
                 kube_verb_name(spec->verb));
   kube_set_text(call->failure.resource, sizeof call->failure.resource,
@@ -229,6 +233,21 @@ static bool restart(struct kube_call *call)
   return true;
 }
 
+/* The last answer of a stream: what came with it, or why it broke. Lines that
+ * came before are still to be taken. */
+static void end_stream(struct kube_call *call, bool success)
+{
+  struct kube_answer last = call->answer;
+  memset(&call->answer, 0, sizeof call->answer);
+  if (!success) {
+    kube_status_error(&call->rq, &last, KUBE_SERVED_UNKNOWN, &call->error,
+                      &call->failure);
+    aicr_buf_free(&last.body);
+    call->stream_failed = true;
+  }
+  kube_call_take_part(call, &last);
+}
+
 static void fail_with(struct kube_call *call, enum kube_served served)
 {
   kube_status_error(&call->rq, &call->answer, served, &call->error,
@@ -260,6 +279,10 @@ static bool explain(struct kube_call *call)
 static bool take_answer(struct kube_call *call, struct kube_answer *answer)
 {
   struct kube_backend *b = call->client->backend;
+  if (answer->more) {
+    kube_call_take_part(call, answer);
+    return true;
+  }
   call->transfer = NULL;
   if (call->phase == PHASE_EXPLAIN) {
     enum kube_served served = kube_discovery_served(&call->rq.resource, answer);
@@ -272,6 +295,10 @@ static bool take_answer(struct kube_call *call, struct kube_answer *answer)
   call->failure.attempts = a->attempts;
   bool success =
       a->error.code == AICR_CODE_NONE && a->http >= 200 && a->http < 300;
+  if (call->rq.stream && (success || call->phase == PHASE_STREAM)) {
+    end_stream(call, success);
+    return true;
+  }
   if (success) {
     if (!take_success(call)) {
       kube_call_fail(call);
@@ -349,6 +376,8 @@ enum kube_call_state kube_call_next(struct kube_call *call, const char **text,
     return KUBE_CALL_OBJECT;
   case PHASE_PAGE:
     return kube_call_next_item(call, text, len);
+  case PHASE_STREAM:
+    return kube_call_next_line(call, text, len);
   case PHASE_END:
     return KUBE_CALL_END;
   case PHASE_FAILED:
@@ -356,6 +385,11 @@ enum kube_call_state kube_call_next(struct kube_call *call, const char **text,
   default:
     return KUBE_CALL_WAIT;
   }
+}
+
+const char *kube_call_resource_version(const struct kube_call *call)
+{
+  return call->resource_version;
 }
 
 const char *kube_call_item_api_version(const struct kube_call *call)

@@ -13,6 +13,10 @@
 struct kube_client;
 struct kube_call;
 
+/* A line of a stream, at most; of text what is longer comes in pieces, an event
+ * of a watch is an error. */
+#define KUBE_LINE_MAX (8u << 20)
+
 struct kube_call_spec {
   enum kube_verb verb;
   const char *resource; /* as the check wrote it; KUBE_RAW: the path */
@@ -22,7 +26,8 @@ struct kube_call_spec {
   const char *content_type; /* of the body; not copied: a literal */
   const char *body;         /* or NULL */
   size_t body_len;
-  bool text;                                  /* not JSON */
+  bool stream; /* line by line, until the server or the deadline ends it */
+  bool text;   /* not JSON */
   unsigned page_size;                         /* 0: 500 */
   int64_t deadline_ms;                        /* monotonic, 0: none */
   const struct kube_permissions *permissions; /* NULL: all allowed */
@@ -52,8 +57,8 @@ size_t kube_client_pending(const struct kube_client *c);
 enum kube_call_state {
   KUBE_CALL_WAIT,   /* nothing yet: poll */
   KUBE_CALL_OBJECT, /* get: text, len are the object */
-  KUBE_CALL_ITEM,   /* list: text, len are the next item */
-  KUBE_CALL_END,    /* list: no more items */
+  KUBE_CALL_ITEM,   /* list, stream: text, len are the next item or line */
+  KUBE_CALL_END,    /* list, stream: no more */
   KUBE_CALL_FAILED  /* kube_call_error(), kube_call_failure() */
 };
 
@@ -62,6 +67,9 @@ enum kube_call_state {
  * by itself. */
 enum kube_call_state kube_call_next(struct kube_call *call, const char **text,
                                     size_t *len);
+
+/* The resourceVersion of a list, "" before its end or where it has none. */
+const char *kube_call_resource_version(const struct kube_call *call);
 
 /* apiVersion and kind of a typed list's items that have none of their own. */
 const char *kube_call_item_api_version(const struct kube_call *call);

@@ -41,7 +41,7 @@ static void unlink_transfer(struct kube_live *l, struct kube_transfer *t)
 
 static void free_transfer(struct kube_transfer *t)
 {
-  if (t->state == LIVE_FLIGHT) {
+  if (t->state == LIVE_FLIGHT && !t->rq.stream) {
     t->live->in_flight--;
   }
   unlink_transfer(t->live, t);
@@ -117,7 +117,7 @@ static void begin(struct kube_transfer *t, int64_t now_ms)
     done(t);
     return;
   }
-  if (l->in_flight >= LIVE_FLIGHT_MAX) {
+  if (!t->rq.stream && l->in_flight >= LIVE_FLIGHT_MAX) {
     return;
   }
   switch (kube_credential_get(l->credential, now_ms, t->rq.deadline_ms,
@@ -127,7 +127,7 @@ static void begin(struct kube_transfer *t, int64_t now_ms)
   case KUBE_CREDENTIAL_READY:
     if (kube_live_send(t, authorization, now_ms)) {
       t->state = LIVE_FLIGHT;
-      l->in_flight++;
+      l->in_flight += t->rq.stream ? 0 : 1;
       return;
     }
     break;
@@ -160,8 +160,12 @@ static void finish(struct kube_transfer *t, CURLcode result, int64_t now_ms)
   try.unsent = kube_live_unsent(t);
   try.attempts = t->attempts;
   kube_live_release(t);
-  l->in_flight--;
+  l->in_flight -= t->rq.stream ? 0 : 1;
   t->state = LIVE_DONE;
+  if (t->streamed) {
+    done(t);
+    return;
+  }
   if (t->answer.http == 401 && !t->reauthenticated &&
       kube_credential_refused(l->credential)) {
     t->reauthenticated = true;
@@ -209,10 +213,41 @@ static void advance(struct kube_live *l)
   take_results(l, now_ms);
 }
 
+/* Hands out what came of a stream. */
+static bool take_part(struct kube_transfer *t, struct kube_answer *answer)
+{
+  long http = 0;
+  const char *type = NULL;
+  if (t->state != LIVE_FLIGHT || !t->rq.stream || t->answer.body.len == 0) {
+    return false;
+  }
+  curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &http);
+  if (http < 200 || http >= 300) {
+    return false;
+  }
+  curl_easy_getinfo(t->easy, CURLINFO_CONTENT_TYPE, &type);
+  *answer = (struct kube_answer){.http = (int)http, .more = true};
+  snprintf(answer->content_type, sizeof answer->content_type, "%s",
+           type == NULL ? "" : type);
+  answer->attempts = t->attempts;
+  answer->body = t->answer.body;
+  aicr_buf_init(&t->answer.body, t->body_max);
+  t->streamed = true;
+  if (t->paused) {
+    t->paused = false;
+    curl_easy_pause(t->easy, CURLPAUSE_CONT);
+  }
+  return true;
+}
+
 static bool take_done(struct kube_live *l, void **owner,
                       struct kube_answer *answer)
 {
   for (struct kube_transfer *t = l->first; t != NULL; t = t->next) {
+    if (take_part(t, answer)) {
+      *owner = t->owner;
+      return true;
+    }
     if (t->state == LIVE_DONE) {
       *owner = t->owner;
       *answer = t->answer;

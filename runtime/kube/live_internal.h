@@ -51,6 +51,7 @@ struct kube_transfer {
   int64_t due_ms;
   unsigned attempts;
   bool reauthenticated;
+  bool paused, streamed; /* of a stream: curl waits; some of it was told */
 };
 
 struct kube_live {

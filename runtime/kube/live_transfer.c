@@ -13,6 +13,7 @@
 #define TEXT_MAX        (64 * MIB)
 #define PAGE_MAX        (256 * MIB)
 #define ERROR_BODY_MAX  (64u * 1024u)
+#define STREAM_CHUNK    MIB
 #define BOMB_FROM       MIB
 #define BOMB_RATIO      200
 #define CONNECT_MS      10000
@@ -32,6 +33,10 @@ static size_t on_body(char *data, size_t size, size_t count, void *ud)
   curl_easy_getinfo(t->easy, CURLINFO_SIZE_DOWNLOAD_T, &wire);
   if (http >= 300 && after > ERROR_BODY_MAX) {
     return n;
+  }
+  if (t->rq.stream && http < 300 && body->len > STREAM_CHUNK) {
+    t->paused = true;
+    return CURL_WRITEFUNC_PAUSE;
   }
   if (after > t->body_max) {
     t->refused = "response-too-large";
@@ -123,9 +128,10 @@ static bool set_headers(struct kube_transfer *t, const char *authorization)
          curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->headers) == 0;
 }
 
+/* Copied: a plug-in may bring another certificate while this one is in use. */
 static bool set_blob(CURL *easy, CURLoption option, const struct aicr_buf *b)
 {
-  struct curl_blob blob = {b->data, b->len, CURL_BLOB_NOCOPY};
+  struct curl_blob blob = {b->data, b->len, CURL_BLOB_COPY};
   return curl_easy_setopt(easy, option, &blob) == CURLE_OK;
 }
 
@@ -200,6 +206,8 @@ static bool set_url(struct kube_transfer *t)
     snprintf(limit, sizeof limit, "%u", rq->limit);
     kube_url_param(&query, "limit", limit);
     kube_url_param(&query, "continue", rq->page);
+  }
+  if (rq->verb == KUBE_LIST || rq->verb == KUBE_WATCH) {
     kube_url_param(&query, "labelSelector", rq->label);
     kube_url_param(&query, "fieldSelector", rq->field);
   }
@@ -244,8 +252,11 @@ static bool set_method(struct kube_transfer *t)
 static bool set_limits(struct kube_transfer *t, int64_t now_ms)
 {
   int64_t ms = t->rq.verb == KUBE_LIST ? LIST_MS : GET_MS;
-  if (t->rq.deadline_ms != 0 && t->rq.deadline_ms - now_ms < ms) {
+  if (t->rq.deadline_ms != 0 &&
+      (t->rq.stream || t->rq.deadline_ms - now_ms < ms)) {
     ms = t->rq.deadline_ms - now_ms;
+  } else if (t->rq.stream) {
+    ms = 0;
   }
   t->body_max = t->rq.verb == KUBE_LIST ? PAGE_MAX
                 : t->rq.text            ? TEXT_MAX
@@ -253,7 +264,9 @@ static bool set_limits(struct kube_transfer *t, int64_t now_ms)
   aicr_buf_free(&t->answer.body);
   aicr_buf_init(&t->answer.body, t->body_max);
   return curl_easy_setopt(t->easy, CURLOPT_TIMEOUT_MS,
-                          (long)(ms < 1 ? 1 : ms)) == CURLE_OK;
+                          ms == 0  ? 0L
+                          : ms < 1 ? 1L
+                                   : (long)ms) == CURLE_OK;
 }
 
 static bool set_target(struct kube_transfer *t)

@@ -149,6 +149,9 @@ static const struct call {
     {"return k8s.call('x', {verb='create', apiVersion='v1', kind='ConfigMap', "
      "body={}})",
      "undeclared-permission", IN_TASK, NULL},
+    {"for x in k8s.stream('x', {verb='watch', resource='nodes', free=true, "
+     "query={watch='true'}}) do end",
+     "read-only", IN_TASK, NULL},
     {"return k8s.call('x', {verb='raw', resource='/version'})",
      "undeclared-permission", IN_TASK, NULL},
 };

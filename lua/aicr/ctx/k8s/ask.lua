@@ -104,19 +104,12 @@ end
 
 local WAIT <const> = { timeout = "string", every = "string" }
 
--- What is waited for as a function(object or nil) -> done, what was seen last.
-local function condition_of(what)
-  if type(what) == "function" then
-    return what
-  elseif what == "gone" then
-    return function(object)
-      return object == nil, object and "it is still there" or nil
-    end
-  end
-  local name, wanted = what:match("^condition=([^=]+)=?(.*)$")
-  if not name then
-    error("ctx.k8s:wait: expected a function, \"gone\" or \"condition=NAME[=VALUE]\", got " .. what, 4)
-  end
+local function wait_for_gone(object)
+  return object == nil, "it is still there"
+end
+
+-- "condition=NAME[=VALUE]" as a function(object or nil) -> done, what was seen last.
+local function condition(name, wanted)
   wanted = wanted ~= "" and wanted or "True"
   return function(object)
     local status = object and type(object.status) == "table" and object.status or {}
@@ -129,52 +122,97 @@ local function condition_of(what)
   end
 end
 
+local function test_of(wanted, what)
+  if type(wanted) == "function" then
+    return wanted
+  end
+  local name, value = tostring(wanted):match("^condition=([^=]+)=?(.*)$")
+  if wanted ~= "gone" and not name then
+    error(("%s: expected a function, \"gone\" or \"condition=NAME[=VALUE]\", got %s"):format(what,
+      type(wanted) == "string" and wanted or type(wanted)), 4)
+  end
+  return name and condition(name, value) or wait_for_gone
+end
+
+local function read(what, resource, name, namespace)
+  local ok, object = pcall(k8s.call, what, { verb = "get", resource = resource, name = name, namespace = namespace })
+  if not ok and not (errors.is(object) and object.reason == "not-found" and object.verdict) then
+    error(object, 0)
+  end
+  return ok and object or nil
+end
+
+-- Follows the one object; true and the object, or false and what was seen last.
+local function follow(env, resource, name, namespace, test, timeout, seen)
+  local done
+  local events = env.own:watch(resource, {
+    namespace = namespace, field = "metadata.name=" .. name, timeout = timeout,
+  })
+  for kind, object in events do
+    object = kind ~= "DELETED" and object or nil
+    done, seen = test(object)
+    if done then
+      return true, object
+    end
+  end
+  return false, seen
+end
+
+-- Asks again and again: what a function looks at may be more than the object.
+local function poll(what, resource, name, namespace, test, opts)
+  local timeout = opts.timeout and kept.duration(opts.timeout)
+  local every, began = opts.every and kept.duration(opts.every) or 1000, native.monotonic()
+  while true do
+    local left = timeout and timeout - (native.monotonic() - began)
+    native.sleep(left and math.max(0, math.min(every, left)) or every)
+    local object = read(what, resource, name, namespace)
+    local done, seen = test(object)
+    if done then
+      return true, object
+    elseif left and left <= every then
+      return false, seen
+    end
+  end
+end
+
 local function never_true(resource, name, wanted, timeout, seen)
   return errors.new {
     code = "TIMEOUT", reason = "never-true",
     message = ("%s %s: %s for %s; last seen: %s"):format(resource, name,
-      native.recording() and "a recording does not change; waited" or "waited " .. timeout,
+      native.recording() and "a recording does not change; waited" or "waited " .. tostring(timeout),
       type(wanted) == "string" and wanted or "the wanted state", tostring(seen)),
   }
 end
 
---- Waits until an object is as wanted. Reads it again and again, so that nothing is missed between a read and a watch.
+--- Waits until an object is as wanted: a read, then a watch that begins with a list, so that nothing falls between.
+-- A function is asked every second instead.
 -- @param resource string
 -- @param name string
 -- @param namespace string|nil
 -- @param wanted string|function "gone", "condition=Ready", "condition=Ready=False", or function(object or nil) ->
 --   done, last seen
--- @param opts table|nil {timeout=(default: the check's deadline), every="1s"}
+-- @param opts table|nil {timeout=(default: the check's deadline), every="1s" (for a function)}
 -- @return table|nil the object
--- @raise TIMEOUT/"never-true" with what was seen last
-function M.wait(_, resource, name, namespace, wanted, opts)
+-- @raise TIMEOUT/"never-true" with what was seen last; what get, list and watch raise
+function M.wait(env, resource, name, namespace, wanted, opts)
   local what = "ctx.k8s:wait"
   arguments.named(resource, name, namespace, what)
-  if type(wanted) ~= "string" and type(wanted) ~= "function" then
-    error(("%s: what is waited for must be a string or a function, got %s"):format(what, type(wanted)), 3)
-  end
   opts = arguments.options(opts, WAIT, what)
-  local test = condition_of(wanted)
-  local timeout = opts.timeout and duration_of(opts.timeout)
-  local every, began = opts.every and duration_of(opts.every) or 1000, native.monotonic()
-  while true do
-    local ok, object = pcall(k8s.call, what, {
-      verb = "get", resource = resource, name = name, namespace = namespace,
-    })
-    if not ok and not (errors.is(object) and object.reason == "not-found" and object.verdict) then
-      error(object, 0)
+  local test = test_of(wanted, what)
+  local object = read(what, resource, name, namespace)
+  local done, seen = test(object)
+  if not done and not native.recording() then
+    if type(wanted) == "function" then
+      done, seen = poll(what, resource, name, namespace, test, opts)
+    else
+      done, seen = follow(env, resource, name, namespace, test, opts.timeout, seen)
     end
-    object = ok and object or nil
-    local done, seen = test(object)
-    if done then
-      return object
-    end
-    local left = timeout and timeout - (native.monotonic() - began)
-    if native.recording() or left and left <= 0 then
-      error(never_true(resource, name, wanted, opts.timeout, seen), 0)
-    end
-    native.sleep(left and math.min(every, left) or every)
+    object = seen
   end
+  if not done then
+    error(never_true(resource, name, wanted, opts.timeout, seen), 0)
+  end
+  return object
 end
 
 return M

@@ -13,6 +13,9 @@ M.RUN = "aicr-run/run"
 M.NAME = "aicr-run"
 
 local POLL_MS <const> = 500
+-- Of the minute that clean-up has, what all removals may wait together, what each may in any case, and until when.
+local ALL_MS <const>, EACH_MS <const>, LAST_MS <const> = 45000, 2000, 55000
+local began
 
 local function named(t)
   local group = t.api_version:match("^(.*)/")
@@ -24,10 +27,18 @@ local function is_absent(err)
   return errors.is(err) and err.code == "NOT_FOUND"
 end
 
+-- Until when a removal may wait: late enough to see the end, early enough to say what is left.
+local function patience()
+  local now = native.monotonic()
+  began = began or now
+  return math.min(math.max(began + ALL_MS, now + EACH_MS), began + LAST_MS)
+end
+
 -- The object as it is now; nil when it is gone or another one has its name.
 local function read(t)
   local ok, object = pcall(k8s.call, "clean-up", {
     verb = "get", apiVersion = t.api_version, kind = t.kind, name = t.name, namespace = t.namespace, free = true,
+    deadline_ms = t.until_ms,
   })
   if not ok then
     if is_absent(object) then
@@ -48,6 +59,7 @@ end
 local function delete(t, uid)
   local ok, err = pcall(k8s.call, "clean-up", {
     verb = "delete", apiVersion = t.api_version, kind = t.kind, name = t.name, namespace = t.namespace, free = true,
+    deadline_ms = t.until_ms,
     body = {
       apiVersion = "v1", kind = "DeleteOptions", propagationPolicy = "Foreground",
       preconditions = { uid = uid },
@@ -63,23 +75,29 @@ end
 -- @param t table {api_version=, kind=, name=, namespace=, run_id=, uid=(nil: ours by its label)}
 -- @raise an error object, or a string that says what is left and how to remove it
 function M.remove(t)
-  local object = read(t)
-  if not object then
+  t.until_ms = patience()
+  local found, object = pcall(read, t)
+  if found and not object then
     return
   end
-  local ok, err = pcall(function()
-    delete(t, object.metadata.uid)
-    t.uid = object.metadata.uid
-    object = read(t)
-    while object do
-      native.sleep(POLL_MS)
+  local ok, why = found, object
+  if found then
+    ok, why = pcall(function()
+      delete(t, object.metadata.uid)
+      t.uid = object.metadata.uid
       object = read(t)
-    end
-  end)
-  if not ok then
-    local finalizers = object and object.metadata.finalizers
-    error(("%s is left (%s)%s; remove it with: kubectl delete %s"):format(named(t), tostring(err),
-      finalizers and ", held by " .. table.concat(finalizers, ", ") or "", named(t)), 0)
+      while object and native.monotonic() < t.until_ms do
+        native.sleep(POLL_MS)
+        object = read(t)
+      end
+    end)
+  end
+  if not ok or object then
+    local meta = found and object and object.metadata or {}
+    local held = type(meta.finalizers) == "table" and #meta.finalizers > 0
+    error(("%s is left%s%s; remove it with: kubectl delete %s"):format(named(t),
+      not ok and (" (%s)"):format(tostring(why)) or "",
+      held and ", held by " .. table.concat(meta.finalizers, ", ") or "", named(t)), 0)
   end
 end
 

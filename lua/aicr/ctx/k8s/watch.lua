@@ -1,0 +1,208 @@
+-- SPDX-License-Identifier: Apache-2.0
+--- `ctx.k8s:watch` (kubernetes-client.md 3.2): a list, then what changes, over lost connections and expired versions.
+local arguments = require "aicr.ctx.k8s.arguments"
+local errors = require "aicr.native.error"
+local k8s = require "aicr.native.k8s"
+local kept = require "aicr.ctx.kept"
+local native = require "aicr.native.task"
+
+local M = {}
+
+local BACKOFF_MS <const>, BACKOFF_MAX_MS <const> = 1000, 30000
+-- Seconds after which a server ends a watch that nothing else ended; different watches end at different times.
+local WATCH_S <const>, WATCH_MORE_S <const> = 300, 300
+
+-- What is kept of an object to tell its end when that was not seen.
+local function stub(object)
+  local meta = object.metadata
+  return {
+    apiVersion = object.apiVersion, kind = object.kind,
+    metadata = {
+      name = meta.name, namespace = meta.namespace, uid = meta.uid, resourceVersion = meta.resourceVersion,
+    },
+  }
+end
+
+local watch = {}
+watch.__index = watch
+
+local function push(self, kind, object)
+  self.last = self.last + 1
+  self.queue[self.last] = { kind, object }
+end
+
+-- Lists anew and queues how that differs from what was told before.
+local function resync(self)
+  local items, version = self.env.own:list(self.resource, self.filter)
+  local seen = {}
+  for _, object in ipairs(items) do
+    local uid, was = object.metadata.uid, nil
+    seen[uid] = true
+    was = self.known[uid]
+    if not was then
+      push(self, "ADDED", object)
+    elseif was.metadata.resourceVersion ~= object.metadata.resourceVersion then
+      push(self, "MODIFIED", object)
+    end
+    self.known[uid] = stub(object)
+  end
+  for uid, was in pairs(self.known) do
+    if not seen[uid] then
+      self.known[uid] = nil
+      push(self, "DELETED", was)
+    end
+  end
+  self.version = version
+end
+
+local function open(self)
+  self.stream, self.state, self.control, self.closing = k8s.stream(self.what, {
+    verb = "watch", resource = self.resource, namespace = self.filter.namespace, label = self.filter.label,
+    field = self.filter.field, deadline_ms = self.ends,
+    query = {
+      watch = "true", allowWatchBookmarks = "true", resourceVersion = self.version,
+      timeoutSeconds = WATCH_S + native.monotonic() % WATCH_MORE_S,
+    },
+  })
+end
+
+local function close(self)
+  local closing = self.closing
+  self.stream, self.closing = nil, nil
+  if closing then
+    closing:close()
+  end
+end
+
+local function pause(self, ms)
+  self.failures = self.failures + 1
+  local wait = ms or math.min(BACKOFF_MAX_MS, BACKOFF_MS << math.min(self.failures - 1, 5))
+  native.sleep(self.ends and math.max(0, math.min(wait, self.ends - native.monotonic())) or wait)
+end
+
+local function is_over(self)
+  return self.ends and native.monotonic() >= self.ends
+end
+
+-- A stream that broke: goes on where it was, or begins anew, or raises.
+local function broken(self, err)
+  close(self)
+  if native.stopping() or not errors.is(err) then
+    error(err, 0)
+  end
+  local details = type(err.details) == "table" and err.details or {}
+  local http = details.http
+  if is_over(self) and details.transport == "deadline" then
+    return
+  elseif http == 410 then
+    self.version = nil
+  elseif details.transport and details.transport ~= "tls" or http == 429 or http and http >= 500 then
+    pause(self)
+  else
+    error(err, 0)
+  end
+end
+
+-- An ERROR event carries a Status.
+local function told_error(self, status)
+  close(self)
+  local code = math.type(status.code) == "integer" and status.code or 0
+  local details = type(status.details) == "table" and status.details or {}
+  if code == 410 then
+    self.version = nil
+  elseif code == 429 or code >= 500 then
+    local after = details.retryAfterSeconds
+    pause(self, math.type(after) == "integer" and math.min(after * 1000, BACKOFF_MAX_MS) or nil)
+  else
+    error(errors.new {
+      code = code == 403 and "UNAUTHORIZED" or "INTERNAL", reason = code == 403 and "forbidden" or "watch-ended",
+      message = ("%s: the server ended the watch of %s (%d): %s"):format(self.what, self.resource, code,
+        kept.clip(tostring(status.message), 1024)),
+    }, 0)
+  end
+end
+
+local function take_event(self, event)
+  local object = type(event.object) == "table" and event.object or {}
+  if event.type == "ERROR" then
+    told_error(self, object)
+    return
+  end
+  local meta = type(object.metadata) == "table" and object.metadata or {}
+  if type(meta.resourceVersion) ~= "string" then
+    close(self)
+    error(errors.new {
+      code = "INTERNAL", reason = "unexpected-response",
+      message = ("%s: an event of %s has no resourceVersion"):format(self.what, self.resource),
+    }, 0)
+  end
+  self.version, self.failures = meta.resourceVersion, 0
+  if event.type == "DELETED" then
+    self.known[meta.uid] = nil
+    push(self, event.type, object)
+  elseif event.type == "ADDED" or event.type == "MODIFIED" then
+    self.known[meta.uid] = stub(object)
+    push(self, event.type, object)
+  end
+end
+
+-- Reads on until something is queued or the time is over.
+local function read(self)
+  if not self.version then
+    resync(self)
+    return
+  end
+  if not self.stream then
+    open(self)
+  end
+  local ok, event = pcall(self.stream, self.state, self.control)
+  if not ok then
+    broken(self, event)
+  elseif event then
+    take_event(self, event)
+  else
+    close(self)
+    pause(self, BACKOFF_MS)
+  end
+end
+
+function watch:next()
+  while self.first > self.last do
+    if is_over(self) or native.recording() and self.version then
+      close(self)
+      return nil
+    end
+    read(self)
+  end
+  local item = self.queue[self.first]
+  self.queue[self.first] = nil
+  self.first = self.first + 1
+  return item[1], item[2]
+end
+
+local WATCH <const> = { namespace = "string", label = "string", field = "string", timeout = "string" }
+
+--- Follows objects: `for kind, object in ctx.k8s:watch("pods", { namespace = "x" }) do …`. First what is there (ADDED),
+-- then ADDED, MODIFIED and DELETED as they happen. After a gap it lists again and tells the difference; an object whose
+-- end was not seen is told as DELETED with its metadata only. Ends after `timeout`; on a recording after what is there.
+-- @param resource string
+-- @param opts table|nil {namespace=, label=, field=, timeout="1m"}
+-- @return an iterator for a generic for
+-- @raise what a list raises; UNAUTHORIZED/"forbidden" …
+function M.watch(env, resource, opts)
+  local what = "ctx.k8s:watch"
+  arguments.named(resource, "", nil, what)
+  opts = arguments.options(opts, WATCH, what)
+  local ends = opts.timeout and native.monotonic() + kept.duration(opts.timeout)
+  local self = setmetatable({
+    env = env, what = what, resource = resource, ends = ends, known = {}, queue = {}, first = 1, last = 0,
+    failures = 0, filter = { namespace = opts.namespace, label = opts.label, field = opts.field },
+  }, watch)
+  return function()
+    return self:next()
+  end, nil, nil, setmetatable({}, { __close = function()
+    close(self)
+  end })
+end
+
+return M

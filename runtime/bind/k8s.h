@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef AICR_BIND_K8S_H
+#define AICR_BIND_K8S_H
+
+#include <lua.h>
+
+#include "host/host.h"
+
+/* What the files of aicr.native.k8s share. */
+
+/* A call that a userdata owns. */
+struct aicr_k8s_box {
+  struct kube_call *call; /* NULL once closed */
+};
+
+/* The task that may ask a cluster now; raises otherwise. `what` names the
+ * method.                                                      [-0, +0, v] */
+struct aicr_task *aicr_k8s_task(lua_State *L, const char *what);
+
+/* t[field] of the table at `opts` as a string without NUL, or NULL; it stays on
+ * the stack.                                                   [-0, +1, v] */
+const char *aicr_k8s_option(lua_State *L, int opts, const char *field);
+
+/* Starts the call of *spec in a box that is left on the top. A free one needs
+ * no permission of the check.                                  [-0, +1, v] */
+struct aicr_k8s_box *aicr_k8s_start(lua_State *L, struct aicr_task *t,
+                                    struct kube_call_spec *spec, bool is_free);
+
+/* Waits for news of the call; goes on in k.                    [yields] */
+int aicr_k8s_wait(lua_State *L, struct aicr_task *t, struct aicr_k8s_box *box,
+                  lua_KFunction k);
+
+/* Raises the error of a failed call.                           [-0, +0, v] */
+int aicr_k8s_fail(lua_State *L, const struct kube_call *call);
+
+int aicr_k8s_call(lua_State *L);
+int aicr_k8s_stream(lua_State *L);
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "kube/call.h"
+
+/* The lines of a stream: events of a watch, a log that is followed. */
+
+static void drop_transfer(struct kube_call *call)
+{
+  struct kube_backend *b = call->client->backend;
+  if (call->transfer != NULL) {
+    b->ops->cancel(b, call->transfer);
+    call->transfer = NULL;
+  }
+}
+
+void kube_call_take_part(struct kube_call *call, struct kube_answer *answer)
+{
+  call->phase = PHASE_STREAM;
+  call->stream_ended = !answer->more;
+  call->failure.attempts = answer->attempts;
+  if (answer->body.len > 0 &&
+      !aicr_buf_add(&call->lines, answer->body.data, answer->body.len)) {
+    drop_transfer(call);
+    call->stream_failed = true;
+    kube_call_no_memory(&call->error);
+  }
+  kube_answer_free(answer);
+}
+
+static enum kube_call_state give(struct kube_call *call, size_t line_len,
+                                 size_t end, const char **text, size_t *len)
+{
+  *text = call->lines.data + call->lines_taken;
+  *len = line_len;
+  call->lines_taken += end;
+  return KUBE_CALL_ITEM;
+}
+
+/* Moves what is no whole line yet to the front. */
+static void compact(struct kube_call *call)
+{
+  struct aicr_buf *b = &call->lines;
+  if (call->lines_taken > 0) {
+    memmove(b->data, b->data + call->lines_taken, b->len - call->lines_taken);
+    b->len -= call->lines_taken;
+    call->lines_taken = 0;
+  }
+}
+
+enum kube_call_state kube_call_next_line(struct kube_call *call,
+                                         const char **text, size_t *len)
+{
+  struct aicr_buf *b = &call->lines;
+  size_t left = b->len - call->lines_taken;
+  const char *begin = left == 0 ? NULL : b->data + call->lines_taken;
+  const char *nl = left == 0 ? NULL : memchr(begin, '\n', left);
+  if (nl != NULL) {
+    size_t n = (size_t)(nl - begin);
+    return give(call, n, n + 1, text, len);
+  }
+  compact(call);
+  if (b->len > KUBE_LINE_MAX && call->rq.text) {
+    return give(call, b->len, b->len, text, len);
+  }
+  if (b->len > KUBE_LINE_MAX) {
+    drop_transfer(call);
+    aicr_fail(&call->error, AICR_INTERNAL, "response-too-large",
+              "%s %s: an event is larger than %u MiB", call->failure.verb,
+              call->failure.resource, KUBE_LINE_MAX >> 20);
+    kube_call_fail(call);
+    return KUBE_CALL_FAILED;
+  }
+  if (call->stream_failed) {
+    kube_call_fail(call);
+    return KUBE_CALL_FAILED;
+  }
+  if (!call->stream_ended) {
+    return KUBE_CALL_WAIT;
+  }
+  /* The last line of a text may have no end; part of an event is none. */
+  if (call->rq.text && b->len > 0) {
+    return give(call, b->len, b->len, text, len);
+  }
+  call->phase = PHASE_END;
+  return KUBE_CALL_END;
+}
