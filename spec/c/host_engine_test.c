@@ -31,8 +31,9 @@ static const struct check {
      "return ('%d nodes'):format(#nodes)",
      "pass", "3 nodes"},
     {"b-fails",
-     "pcall(ctx.expect, ctx, 'two', 1, '==', 2, {reason = 'too-few'})\n"
-     "return 'fine'",
+     "local a, b = {}, {} for i = 1, 300 do a[i], b[i] = i, -i end\n"
+     "pcall(ctx.expect, ctx, 'x', a, 'same_list', b, {reason = 'too-few'})\n"
+     "return 'fine'", /* most of what is allocated is for that list */
      "fail", NULL},
     {"c-skips", "ctx:skip {reason = 'not-here', message = 'm'}", "skip", NULL},
     {"d-waits",
