@@ -46,9 +46,11 @@ bool aicr_json_write_string(struct aicr_buf *b, const char *data, size_t len)
     unsigned char c = (unsigned char)data[i];
     size_t n = 1;
 
+    cp = c;
     if (c >= 0x80)
       n = aicr_utf8_decode(data + i, len - i, &cp);
-    if (n > 0 && c >= 0x20 && c != '"' && c != '\\') {
+    if (n > 0 && cp >= 0x20 && cp != '"' && cp != '\\' &&
+        !(cp >= 0x7F && cp <= 0x9F)) {
       i += n;
       continue;
     }
@@ -56,8 +58,9 @@ bool aicr_json_write_string(struct aicr_buf *b, const char *data, size_t len)
     if (n == 0)
       aicr_buf_adds(b, "\xEF\xBF\xBD");
     else
-      add_escape(b, c);
-    start = ++i;
+      add_escape(b, (unsigned char)cp);
+    i += n > 0 ? n : 1;
+    start = i;
   }
   aicr_buf_add(b, data + start, len - start);
   return aicr_buf_addc(b, '"');

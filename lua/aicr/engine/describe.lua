@@ -69,7 +69,7 @@ local function parameter_rows(item)
   local rows = {}
   for _, key in ipairs(text.keys(item.meta.params)) do
     local decl, given = item.meta.params[key], item.params[key]
-    local value = given and (decl.secret and "***" or text.value(given.value)) or "(none)"
+    local value = given and (decl.secret and "***" or text.printable(text.value(given.value))) or "(none)"
     rows[#rows + 1] = { key, decl.type, value, given and given.from or "",
       text.printable(decl.help or "") }
   end

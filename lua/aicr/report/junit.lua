@@ -12,7 +12,9 @@ local REPLACEMENT <const> = "\u{FFFD}"
 
 local function legal(s)
   s = text.utf8(s):gsub("[\0-\8\11\12\14-\31]", REPLACEMENT)
-  return (s:gsub("\xEF\xBF[\xBE\xBF]", REPLACEMENT))
+  s = s:gsub("\xEF\xBF[\xBE\xBF]", REPLACEMENT)
+  -- Legal, and no text: C1 controls steer a terminal too.
+  return (s:gsub("\x7F", REPLACEMENT):gsub("\xC2[\x80-\x9F]", REPLACEMENT))
 end
 
 local ENTITY <const> = {

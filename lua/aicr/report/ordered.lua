@@ -2,7 +2,6 @@
 --- Writes JSON whose members stand in a chosen order, indented, stable and always valid:
 --- bad UTF-8 becomes U+FFFD, integers above 2^53 become strings, NaN and infinity become null.
 local json = require "aicr.json"
-local native = require "aicr.native.text"
 
 local M = {}
 
@@ -26,17 +25,6 @@ end
 --- A list that is written as an array, also when it is empty.
 function M.array(t)
   return json.array(t)
-end
-
-local ESCAPES <const> = {
-  ['"'] = '\\"', ["\\"] = "\\\\", ["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t",
-}
-
-local function quote(s)
-  s = native.utf8(s):gsub('[%c"\\]', function(c)
-    return ESCAPES[c] or ("\\u%04x"):format(c:byte())
-  end)
-  return '"' .. s .. '"'
 end
 
 local function number(v)
@@ -95,7 +83,7 @@ local function write_table(out, v, indent)
   end
   local list = mt == object_mt and v or pairs_of(v)
   block(out, indent, "{", "}", list.n, function(i, inner)
-    out[#out + 1] = quote(list[i][1]) .. ": "
+    out[#out + 1] = json.encode(list[i][1]) .. ": "
     write(out, list[i][2], inner)
   end)
 end
@@ -107,7 +95,7 @@ write = function(out, v, indent)
   elseif kind == "table" then
     write_table(out, v, indent)
   elseif kind == "string" then
-    out[#out + 1] = quote(v)
+    out[#out + 1] = json.encode(v)
   elseif kind == "number" then
     out[#out + 1] = number(v)
   elseif kind == "boolean" then
