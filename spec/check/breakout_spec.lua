@@ -4,6 +4,8 @@
 require "aicr_native"
 local binary = require "spec.support.binary"
 local files = require "spec.support.files"
+local json = require "aicr.json"
+local lom = require "lxp.lom"
 
 local RECORDING <const> = "spec/fixtures/recordings/lyra-ok"
 
@@ -416,3 +418,141 @@ catalogue("a pass that was not earned", {
     return #ctx.k8s:list("pods")]], reason = "undeclared-permission",
     needs = 'coroutine.isyieldable() and "list pods" or "list nodes"' },
 })
+
+-- What steers a terminal or reorders a line, and what XML cannot hold.
+local STEER <const> = "\\27[2J\\27]0;owned\\7\\194\\155" .. "31m\\u{202e}\\u{2066}\\u{200f}\\8\\r\\0\\xff]]>&"
+  .. "<![CDATA[<x y='\\\"'>"
+local RAW <const> = { "\27", "\7", "\8", "\r", "\0", "\u{9b}", "\u{202e}", "\u{2066}", "\u{200f}", "\xff" }
+
+describe("hostile text", function()
+  local folder, runs = nil, {}
+
+  setup(function()
+    folder = files.folder()
+    local fields = ('name = "NAME", phase = "deployment", summary = "\\u{202e}]]>&<", doc = S .. "doc\\n" .. S,\n'
+      .. '  fixes = { ["mine"] = S .. "fix" },\n'
+      .. '  params = { p = { type = "string", default = S .. "p", help = S .. "help" } },\n')
+    local body = [[
+    ctx:progress("%s", S) ctx:evidence("%s", S .. "evidence") print(S .. "printed") warn(S, "warned\n", S)
+    ctx:step("step" .. S, function() end) ctx:extra { ["k" .. S] = S } ctx:attach("a" .. S, S, S)
+    ctx:measure("m" .. S, 1, S) ctx:series("s" .. S, S, S, { { S, 1 } })
+    ctx:expect("e" .. S, S, "==", S, { key = S, unit = S })
+]]
+    local endings = {
+      ["text-fail"] = "ctx:fail { reason = 'mine', message = S .. 'm', why = S, fix = S, details = { [S] = S,"
+        .. " diff = { key = S, left = S, right = S, rows = { { k = S, l = S, r = 'x' } } } } }",
+      ["text-skip"] = "ctx:skip { reason = 'mine', message = S .. 'm' }",
+      ["text-error"] = "error(S .. 'm')",
+      ["text-object"] = "local _, err = pcall(ctx.k8s.get, ctx.k8s, 'nodes', 'none')"
+        .. " err.message, err.reason, err.code = S, S, S err.details = { [S] = S } error(err)",
+      ["text-cleanup"] = "ctx:defer(function() error(S .. 'cleanup') end) return S .. 'result'",
+      ["text-pass"] = "return S .. 'result' .. '\\u{fffe}\\u{ffff}'",
+    }
+    for name, ending in pairs(endings) do
+      files.write(("%s/%s.lua"):format(folder, name), ('local S <const> = "%s"\n'
+        .. "return { needs = { 'get nodes' }, %s\n  run = function(ctx)\n%s    %s\n  end }\n"):format(STEER,
+        (fields:gsub("NAME", name)), body, ending))
+    end
+    local function run(name, ...)
+      runs[name] = binary.run { "--recording", RECORDING, folder .. "/", ... }
+    end
+    run("human", "--verbose", "-o", folder .. "/x.xml", "-o", folder .. "/x.json")
+    run("junit", "-f", "junit")
+    run("json", "-f", "json")
+    run("--explain", "--explain")
+    run("--list", "--list")
+    run("--dry-run", "--dry-run")
+  end)
+
+  teardown(function()
+    files.remove(folder)
+  end)
+
+  for _, name in ipairs { "human", "junit", "json", "--explain", "--list", "--dry-run" } do
+    it("reaches nobody raw in " .. name, function()
+      local result, machine = runs[name], name == "json" or name == "junit"
+      assert.equal(name:find "^%-%-" and 0 or 1, result.code, result.stderr)
+      for what, output in pairs { stdout = result.stdout, stderr = result.stderr } do
+        for _, bytes in ipairs(RAW) do
+          -- Machines read what only reorders a line as it is.
+          if not (machine and what == "stdout" and bytes:find "^\xe2") then
+            local at = output:find(bytes, 1, true)
+            assert.is_nil(at, at and ("%s of %s: %q"):format(what, name, output:sub(math.max(at - 60, 1), at + 20)))
+          end
+        end
+      end
+      assert.truthy(name:find "^%-%-" or result.stdout:find("m", 1, true))
+    end)
+  end
+
+  it("leaves the reports well formed, and their words readable", function()
+    for _, text in ipairs { runs.junit.stdout, files.read(folder .. "/x.xml") } do
+      local tree = assert(lom.parse(text))
+      assert.equal("testsuites", tree.tag)
+      assert.is_nil(text:find "\xef\xbf[\xbe\xbf]", "XML has no such characters")
+    end
+    for _, text in ipairs { runs.json.stdout, files.read(folder .. "/x.json") } do
+      assert.truthy(utf8.len(text))
+      local got = binary.check(json.decode(text), "text-pass")
+      assert.truthy(got.result:find("]]>&<![CDATA[", 1, true))
+    end
+    local outcomes = {}
+    for _, check in ipairs(json.decode(runs.json.stdout).checks) do
+      outcomes[#outcomes + 1] = check.name .. " " .. check.outcome
+    end
+    table.sort(outcomes)
+    assert.same({ "text-cleanup error", "text-error error", "text-fail fail", "text-object error", "text-pass pass",
+      "text-skip skip" }, outcomes)
+  end)
+end)
+
+describe("a recording that names other files", function()
+  local LINE <const> = '{"group":"","version":"v1","resource":"nodes","verb":"list","http":200,'
+    .. '"contentType":"application/json","file":"%s"}\n'
+  local CANARY <const> = '{"apiVersion":"v1","kind":"NodeList","metadata":{},"items":[{"metadata":{"name":"canary"}}]}'
+
+  for _, name in ipairs { "../canary.json", "/etc/passwd", "a/../../canary.json", "a/./../../canary.json", "link.json",
+    "linked/canary.json", "./../canary.json", "..", "", "a\\u0000", "objects/../../canary.json" } do
+    it(("%q discloses nothing"):format(name), function()
+      local folder = files.folder()
+      files.write(folder .. "/canary.json", CANARY)
+      files.write(folder .. "/c.lua", source("c", "return ctx.k8s:list('nodes')[1].metadata.name"))
+      files.write(folder .. "/rec/index.jsonl", LINE:format(name))
+      files.write(folder .. "/rec/a/x", "")
+      assert(os.execute(("cd %s && ln -s ../canary.json link.json && ln -s .. linked"):format(
+        files.quote(folder .. "/rec"))))
+      local result = binary.run { "--recording", folder .. "/rec", folder .. "/c.lua", "-f", "json" }
+      files.remove(folder)
+      assert.not_equal(0, result.code)
+      for _, text in ipairs { result.stdout, result.stderr } do
+        assert.is_nil(text:find('"canary"', 1, true) or text:find("root:", 1, true), text)
+      end
+      assert.matches("fix", result.stderr .. result.stdout, 1, true)
+    end)
+  end
+end)
+
+describe("a run", function()
+  it("leaves no file and no process behind, whatever its checks do", function()
+    local folder = files.folder()
+    local mark = "AICR_BREAKOUT=" .. folder
+    local endings = { "error('x')", "while true do end", "ctx:fail { reason = 'x', message = 'm' }",
+      "ctx:defer(function() error('left') end) return 'fine'", "ctx:sleep('1h')", "ctx.k8s:list('pods')",
+      "local t = {} while true do t[#t + 1] = ('x'):rep(1 << 20) .. #t end",
+      "ctx:attach('../x', 'y', 'z') return 'fine'",
+      "for o in ctx.k8s:each('nodes') do return o.metadata.name end" }
+    for i, ending in ipairs(endings) do
+      files.write(("%s/checks/c%d.lua"):format(folder, i),
+        (source("c" .. i, ending):gsub("needs", 'timeout = "300ms", needs', 1)))
+    end
+    files.write(folder .. "/tmp/keep", "")
+    local result = binary.run({ "--recording", RECORDING, folder .. "/checks/", "--retry", "1" },
+      { env = { TMPDIR = folder .. "/tmp", AICR_BREAKOUT = folder } })
+    assert.equal(1, result.code, result.stderr)
+    local pipe = assert(io.popen(("cd %s && find . -type f | grep -av '^./checks/c'; "
+      .. "grep -lasz %s /proc/[0-9]*/environ; true"):format(files.quote(folder), files.quote("^" .. mark .. "$"))))
+    assert.equal("./tmp/keep\n", pipe:read "a")
+    pipe:close()
+    files.remove(folder)
+  end)
+end)
