@@ -346,17 +346,13 @@ struct kube_call *kube_client_poll(struct kube_client *c, int timeout_ms,
 {
   struct kube_backend *b = c->backend;
   struct kube_call *call = take_ready(c);
-  while (call == NULL) {
+  bool news = true;
+  while (call == NULL && news) {
     struct kube_answer answer = {0};
     void *done = NULL;
-    bool news = b->ops->poll(b, timeout_ms, &done, &answer);
+    news = b->ops->poll(b, timeout_ms, &done, &answer);
     resolve_again(c);
-    if (news && take_answer(done, &answer)) {
-      call = done;
-    } else if (!news) {
-      call = take_ready(c);
-      break;
-    }
+    call = news && take_answer(done, &answer) ? done : take_ready(c);
   }
   if (call != NULL) {
     *owner = call->owner;

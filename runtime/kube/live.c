@@ -181,9 +181,11 @@ static void finish(struct kube_transfer *t, CURLcode result, int64_t now_ms)
   done(t);
 }
 
-static void take_results(struct kube_live *l, int64_t now_ms)
+/* Returns how many requests ended. */
+static unsigned take_results(struct kube_live *l, int64_t now_ms)
 {
   int running = 0, left = 0;
+  unsigned count = 0;
   curl_multi_perform(l->multi, &running);
   for (CURLMsg *m = curl_multi_info_read(l->multi, &left); m != NULL;
        m = curl_multi_info_read(l->multi, &left)) {
@@ -192,15 +194,14 @@ static void take_results(struct kube_live *l, int64_t now_ms)
       CURLcode result = m->data.result;
       curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &t);
       finish(t, result, now_ms);
+      count++;
     }
   }
+  return count;
 }
 
-/* Moves on what can move without waiting. */
-static void advance(struct kube_live *l)
+static void begin_ready(struct kube_live *l, int64_t now_ms)
 {
-  int64_t now_ms = kube_live_now();
-  kube_credential_step(l->credential, now_ms);
   for (struct kube_transfer *t = l->first, *next; t != NULL; t = next) {
     next = t->next;
     if (t->state == LIVE_SLEEP && now_ms >= t->due_ms) {
@@ -210,7 +211,17 @@ static void advance(struct kube_live *l)
       begin(t, now_ms);
     }
   }
-  take_results(l, now_ms);
+}
+
+/* Moves on what can move without waiting. What ended may have made room for
+ * others, or asked for more. */
+static void advance(struct kube_live *l)
+{
+  int64_t now_ms = kube_live_now();
+  kube_credential_step(l->credential, now_ms);
+  do {
+    begin_ready(l, now_ms);
+  } while (take_results(l, now_ms) > 0);
 }
 
 /* Hands out what came of a stream. */
