@@ -416,12 +416,30 @@ static void take_head(struct kube_transfer *t)
            type == NULL ? "" : type);
 }
 
+/* A server that refuses a user need not read the request's body; where it then
+ * resets the stream, libcurl may lose the body of the answer that came before.
+ * The refusal stands by its number. */
+static bool refused_early(const struct kube_transfer *t, CURLcode result)
+{
+  long http = 0;
+  curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &http);
+  return t->rq.body != NULL && (http == 401 || http == 403) &&
+         (result == CURLE_PARTIAL_FILE || result == CURLE_HTTP2_STREAM ||
+          result == CURLE_SEND_ERROR);
+}
+
 int64_t kube_live_finish(struct kube_transfer *t, CURLcode result,
                          int64_t now_ms)
 {
   struct kube_answer *a = &t->answer;
   curl_off_t seconds = 0;
   a->attempts = t->attempts;
+  if (refused_early(t, result)) {
+    aicr_buf_reset(&a->body);
+    take_head(t);
+    a->content_type[0] = '\0';
+    return -1;
+  }
   if (result != CURLE_OK) {
     bool no_memory = a->body.no_memory;
     aicr_buf_free(&a->body); /* part of an answer is none */
