@@ -42,6 +42,7 @@ static struct aicr_k8s_box *new_box(lua_State *L)
   struct aicr_k8s_box *box = lua_newuserdatauv(L, sizeof(*box), 0);
 
   box->call = NULL;
+  box->gives_version = false;
   aicr_set_release(L, CALL_MT, box_close);
   return box;
 }
@@ -338,6 +339,8 @@ static int got_items(lua_State *L, int status, lua_KContext ctx)
       return aicr_k8s_wait(L, t, box, got_items);
     case KUBE_CALL_END:
       lua_pushvalue(L, 1);
+      if (!box->gives_version)
+        return 1;
       lua_pushstring(L, kube_call_resource_version(box->call));
       return 2;
     default:
@@ -362,14 +365,12 @@ static struct aicr_k8s_box *start_list(lua_State *L, struct aicr_task *t)
   return aicr_k8s_start(L, t, &spec, false);
 }
 
-/* k8s:list(resource [, {namespace=, label=, field=}]) -> array of objects, the
- * list's resourceVersion
- *                                                      [yields] [-0, +2, v] */
-static int k8s_list(lua_State *L)
+static int list(lua_State *L, const char *what, bool gives_version)
 {
-  struct aicr_task *t = check_task(L, "ctx.k8s:list");
+  struct aicr_task *t = check_task(L, what);
   struct aicr_k8s_box *box = start_list(L, t);
 
+  box->gives_version = gives_version;
   lua_replace(L, 2);
   lua_newtable(L);
   aicr_mark_array(L, -1);
@@ -377,6 +378,21 @@ static int k8s_list(lua_State *L)
   lua_settop(L, 2);
   lua_toclose(L, 2); /* what ends this wait ends the call */
   return aicr_k8s_wait(L, t, box, got_items);
+}
+
+/* k8s:list(resource [, {namespace=, label=, field=}]) -> array of objects.
+ * One result: behind ctx:try a second one would be taken for an error.
+ *                                                      [yields] [-0, +1, v] */
+static int k8s_list(lua_State *L)
+{
+  return list(L, "ctx.k8s:list", false);
+}
+
+/* native.list_for_watch(k8s, …) -> as list, and the list's resourceVersion
+ *                                                      [yields] [-0, +2, v] */
+static int k8s_list_for_watch(lua_State *L)
+{
+  return list(L, "ctx.k8s:watch", true);
 }
 
 static int next_item(lua_State *L);
@@ -448,6 +464,7 @@ static const luaL_Reg methods[] = {
     {"get", k8s_get},
     {"find", k8s_find},
     {"list", k8s_list},
+    {"list_for_watch", k8s_list_for_watch},
     {"each", k8s_each},
     {"call", aicr_k8s_call},
     {"stream", aicr_k8s_stream},

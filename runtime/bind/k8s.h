@@ -3,6 +3,7 @@
 #define AICR_BIND_K8S_H
 
 #include <lua.h>
+#include <stdbool.h>
 
 #include "host/host.h"
 
@@ -11,6 +12,7 @@
 /* A call that a userdata owns. */
 struct aicr_k8s_box {
   struct kube_call *call; /* NULL once closed */
+  bool gives_version;     /* of a list: a second result, for a watch */
 };
 
 /* The task that may ask a cluster now; raises otherwise. `what` names the

@@ -33,7 +33,7 @@ end
 
 -- Lists anew and queues how that differs from what was told before.
 local function resync(self)
-  local items, version = self.env.own:list(self.resource, self.filter)
+  local items, version = k8s.list_for_watch(self.env.own, self.resource, self.filter)
   local seen = {}
   for _, object in ipairs(items) do
     local uid, was = object.metadata.uid, nil
