@@ -5,12 +5,18 @@ local json = require "aicr.json"
 
 local M = {}
 
---- The folder of its kubeconfig files, certificates and logs.
-M.STATE = os.getenv "AICR_CLUSTER_DIR" or "/run/aicr-cluster"
+local NUMBER <const> = os.getenv "AICR_CLUSTER_NUMBER" or "0"
 
---- The address of the API server, and of the newer one (cluster.ctl "start", "kube-apiserver-new").
-M.SERVER = "https://198.18.0.2:6443"
-M.SERVER_NEW = "https://198.18.0.2:6444"
+--- The folder of its kubeconfig files, certificates and logs.
+M.STATE = os.getenv "AICR_CLUSTER_DIR" or "/run/aicr-cluster" .. (NUMBER == "0" and "" or "-" .. NUMBER)
+
+local ADDRESS <const> = "https://198.18." .. NUMBER
+
+--- The address of the API server, another one that its certificate does not name, and that of the
+--- newer one (cluster.ctl("start", "kube-apiserver-new")).
+M.SERVER = ADDRESS .. ".2:6443"
+M.SERVER_UNNAMED = ADDRESS .. ".3:6443"
+M.SERVER_NEW = ADDRESS .. ".2:6444"
 
 --- Runs a command without the sanitizer's runtime.
 ---@param words string[]
