@@ -8,7 +8,7 @@ const char *kube_verb_name(enum kube_verb v)
       [KUBE_CREATE] = "create", [KUBE_UPDATE] = "update",
       [KUBE_PATCH] = "patch",   [KUBE_APPLY] = "apply",
       [KUBE_DELETE] = "delete", [KUBE_WATCH] = "watch",
-      [KUBE_RAW] = "get_raw",
+      [KUBE_EXEC] = "exec",     [KUBE_RAW] = "get_raw",
   };
   return (unsigned)v < KUBE_VERB_COUNT ? names[v] : "";
 }
@@ -16,4 +16,5 @@ const char *kube_verb_name(enum kube_verb v)
 void kube_answer_free(struct kube_answer *a)
 {
   aicr_buf_free(&a->body);
+  aicr_buf_free(&a->stderr_text);
 }

@@ -21,6 +21,7 @@ enum kube_verb {
   KUBE_APPLY,
   KUBE_DELETE,
   KUBE_WATCH, /* of a collection, as a stream */
+  KUBE_EXEC,  /* a command in a pod; body is its stdin */
   KUBE_RAW,   /* GET of a path that is no resource's; the answer is any text */
   KUBE_VERB_COUNT
 };
@@ -40,6 +41,9 @@ struct kube_request {
   const char *content_type;            /* of the body */
   const char *body;                    /* NULL: none */
   size_t body_len;
+  /* of KUBE_EXEC: the words, each ended by a NUL; NULL: the only container */
+  const char *command, *container;
+  size_t command_len;
   bool text;   /* the answer is any text, not JSON */
   bool stream; /* the body is told as it comes; only the deadline ends it */
   int64_t deadline_ms; /* monotonic, 0: none */
@@ -52,8 +56,10 @@ struct kube_answer {
   const char *reason; /* of a transport's failure, NULL: its usual one */
   char detail[256];   /* more of it, without secrets */
   char content_type[128];
-  struct aicr_buf body;
-  bool more; /* part of a stream: the transfer goes on */
+  struct aicr_buf body; /* of KUBE_EXEC: stdout */
+  struct aicr_buf stderr_text;
+  int exit_code; /* of KUBE_EXEC, with http 101 */
+  bool more;     /* part of a stream: the transfer goes on */
   /* The backend itself could not answer (reason "not-recorded", "read-only",
    * …): code is set, the rest is empty. */
   struct aicr_error error;

@@ -8,7 +8,7 @@
 
 #define PAGE_SIZE    500u
 #define PAGES_MAX    100000u
-#define CALL_STRINGS 11
+#define CALL_STRINGS 13
 
 struct kube_client {
   struct kube_backend *backend;

@@ -128,12 +128,15 @@ bool kube_call_copy(struct kube_call *call, const struct kube_call_spec *spec,
   const char **const at[CALL_STRINGS] = {
       &own->resource, &own->ns,          &own->name,          &own->subresource,
       &own->label,    &own->field,       &own->run_namespace, &own->query,
-      &own->body,     &own->api_version, &own->kind};
+      &own->body,     &own->api_version, &own->kind,          &own->command,
+      &own->container};
   for (size_t i = 0; i < CALL_STRINGS; i++) {
     if (*at[i] == NULL) {
       continue;
     }
-    size_t len = at[i] == &own->body ? spec->body_len : strlen(*at[i]);
+    size_t len = at[i] == &own->body      ? spec->body_len
+                 : at[i] == &own->command ? spec->command_len
+                                          : strlen(*at[i]);
     call->strings[i] = aicr_strndup(*at[i], len);
     if (call->strings[i] == NULL) {
       return kube_call_no_memory(err);
@@ -149,6 +152,9 @@ bool kube_call_copy(struct kube_call *call, const struct kube_call_spec *spec,
   call->rq.body = own->body;
   call->rq.body_len = own->body_len;
   call->rq.content_type = own->content_type;
+  call->rq.command = own->command;
+  call->rq.command_len = own->command_len;
+  call->rq.container = own->container;
   call->rq.text = own->text || own->verb == KUBE_RAW;
   return true;
 }

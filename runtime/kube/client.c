@@ -175,7 +175,7 @@ bool kube_is_object(const char *text)
 static bool take_success(struct kube_call *call)
 {
   const struct kube_answer *a = &call->answer;
-  if (call->rq.text) {
+  if (call->rq.text || call->rq.verb == KUBE_EXEC) {
     call->phase = PHASE_OBJECT;
     return true;
   }
@@ -293,8 +293,7 @@ static bool take_answer(struct kube_call *call, struct kube_answer *answer)
   struct kube_answer *a = &call->answer;
   *a = *answer;
   call->failure.attempts = a->attempts;
-  bool success =
-      a->error.code == AICR_CODE_NONE && a->http >= 200 && a->http < 300;
+  bool success = kube_status_success(&call->rq, a);
   if (call->rq.stream && (success || call->phase == PHASE_STREAM)) {
     end_stream(call, success);
     return true;
@@ -386,6 +385,15 @@ enum kube_call_state kube_call_next(struct kube_call *call, const char **text,
 const char *kube_call_resource_version(const struct kube_call *call)
 {
   return call->resource_version;
+}
+
+int kube_call_exit_code(const struct kube_call *call, const char **stderr_text,
+                        size_t *len)
+{
+  const struct aicr_buf *b = &call->answer.stderr_text;
+  *stderr_text = b->data;
+  *len = b->data == NULL ? 0 : b->len;
+  return call->answer.exit_code;
 }
 
 const char *kube_call_item_api_version(const struct kube_call *call)

@@ -26,6 +26,8 @@ struct kube_call_spec {
   const char *content_type; /* of the body; not copied: a literal */
   const char *body;         /* or NULL */
   size_t body_len;
+  const char *command, *container; /* of KUBE_EXEC, as in struct kube_request */
+  size_t command_len;
   bool stream; /* line by line, until the server or the deadline ends it */
   bool text;   /* not JSON */
   unsigned page_size;                         /* 0: 500 */
@@ -70,6 +72,11 @@ enum kube_call_state kube_call_next(struct kube_call *call, const char **text,
 
 /* The resourceVersion of a list, "" before its end or where it has none. */
 const char *kube_call_resource_version(const struct kube_call *call);
+
+/* Of KUBE_EXEC, whose object is what the command wrote to stdout: its exit code
+ * and what it wrote to stderr (NULL: nothing). */
+int kube_call_exit_code(const struct kube_call *call, const char **stderr_text,
+                        size_t *len);
 
 /* apiVersion and kind of a typed list's items that have none of their own. */
 const char *kube_call_item_api_version(const struct kube_call *call);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kube/json_tree.h"
+#include "kube/status.h"
 
 #define RETRY_AFTER_MAX_MS 30000
 #define BACKOFF_MS         250
@@ -73,7 +74,7 @@ int64_t kube_retry_delay(const struct kube_request *rq,
   if (answer->http == 429) {
     return told ? asked(t) : is_blocked(answer) ? -1 : backoff(t);
   }
-  if (!http_may_heal(answer->http)) {
+  if (!http_may_heal(answer->http) && !kube_status_no_log(rq, answer)) {
     return -1;
   }
   if (read) {

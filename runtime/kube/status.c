@@ -192,12 +192,17 @@ static void plain_text(char out[MESSAGE_MAX], const char *text, size_t len,
   out[n] = '\0';
 }
 
-/* "get networks.networking.gke.io "gpu-nic0" in namespace "x"" */
-static void describe(const struct kube_failure *f, char *out, size_t size)
+/* "get pods/log "x" in namespace "y"" */
+static void describe(const struct kube_request *rq,
+                     const struct kube_failure *f, char *out, size_t size)
 {
   struct aicr_quoted name, ns;
-  snprintf(out, size, "%s %s%s%s%s%s", f->verb, f->resource,
-           f->name[0] == '\0' ? "" : " ",
+  const char *sub = rq->subresource == NULL ? "" : rq->subresource;
+  if (strcmp(sub, f->verb) == 0) {
+    sub = ""; /* exec of pods */
+  }
+  snprintf(out, size, "%s %s%s%s%s%s%s%s", f->verb, f->resource,
+           sub[0] == '\0' ? "" : "/", sub, f->name[0] == '\0' ? "" : " ",
            f->name[0] == '\0' ? ""
                               : aicr_quote(&name, f->name, strlen(f->name)),
            f->ns[0] == '\0' ? "" : " in namespace ",
@@ -233,6 +238,45 @@ static int http_of_reason(const char *reason)
     }
   }
   return 0;
+}
+
+static bool is_log(const struct kube_request *rq)
+{
+  return rq->subresource != NULL && strcmp(rq->subresource, "log") == 0;
+}
+
+/* A log, or a command: what the kubelet of the pod's node has to give. */
+static bool is_of_kubelet(const struct kube_request *rq)
+{
+  return is_log(rq) ||
+         (rq->subresource != NULL && strcmp(rq->subresource, "exec") == 0);
+}
+
+bool kube_status_no_log(const struct kube_request *rq,
+                        const struct kube_answer *a)
+{
+  static const char begin[] = "unable to retrieve container logs for ";
+  const char *body = a->body.data;
+  if (!is_log(rq) || a->http != 200 || body == NULL ||
+      a->body.len > STATUS_MAX) {
+    return false;
+  }
+  return strncmp(body, begin, sizeof begin - 1) == 0 &&
+         strlen(body) == a->body.len &&
+         strpbrk(body + sizeof begin - 1, " \t\r\n") == NULL;
+}
+
+bool kube_status_success(const struct kube_request *rq,
+                         const struct kube_answer *a)
+{
+  if (a->error.code != AICR_CODE_NONE) {
+    return false;
+  }
+  if (rq->verb == KUBE_EXEC) {
+    return a->http == 101;
+  }
+  return a->http >= 200 && a->http < 300 && !(is_log(rq) && a->http == 204) &&
+         !kube_status_no_log(rq, a);
 }
 
 static bool is_json(const char *content_type)
@@ -277,8 +321,7 @@ static struct row read_404(const struct kube_request *rq,
     return served == KUBE_SERVED_YES ? scope : no_api;
   }
   /* The log of a pod on a node that is gone: the server names the node. */
-  bool log = rq->subresource != NULL && strcmp(rq->subresource, "log") == 0;
-  if (log && strcmp(s->kind, "pods") == 0 && rq->name != NULL &&
+  if (is_of_kubelet(rq) && strcmp(s->kind, "pods") == 0 && rq->name != NULL &&
       strcmp(s->name, rq->name) != 0) {
     return (struct row){404, AICR_SERVICE_UNAVAILABLE, "node-gone"};
   }
@@ -300,12 +343,65 @@ static struct row read_500(const struct status *s)
   return *row_of(500);
 }
 
+/* Did the API server not get through to the kubelet? Its own words, and those
+ * of the proxies that it may use. */
+static bool is_unreachable(const struct kube_answer *a, const struct status *s)
+{
+  static const char *const begins[] = {"Get \"https://", "Post \"https://",
+                                       "error dialing backend",
+                                       "proxy error from "};
+  const char *text = s->tree != NULL        ? s->message
+                     : a->body.data != NULL ? a->body.data
+                                            : "";
+  bool found = false;
+  for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++) {
+    found = found || strncmp(text, begins[i], strlen(begins[i])) == 0;
+  }
+  return found && s->reason[0] == '\0';
+}
+
+/* What is said of a pod's log, or before a command in it runs: by its words
+ * only, the Status has the reason of a wrong request or none. False: nothing
+ * of its own. */
+static bool read_pod(const struct kube_request *rq, const struct kube_answer *a,
+                     const struct status *s, struct row *row)
+{
+  static const char previous[] = "previous terminated container ";
+  *row = (struct row){a->http, AICR_SERVICE_UNAVAILABLE, "not-ready"};
+  switch (a->http) {
+  case 200:
+    row->reason = "log-unavailable";
+    return kube_status_no_log(rq, a);
+  case 204:
+    return is_log(rq);
+  case 400:
+    if (is_log(rq) && strncmp(s->message, previous, sizeof previous - 1) == 0) {
+      *row = (struct row){400, AICR_NOT_FOUND, "no-previous"};
+      return true;
+    }
+    return has_word(s->message, " is waiting to start: ") ||
+           has_word(s->message, " does not have a host assigned");
+  case 500:
+  case 502:
+  case 503:
+  case 504:
+    row->reason = "node-unreachable";
+    return is_unreachable(a, s);
+  default:
+    return false;
+  }
+}
+
 static struct row read_http(const struct kube_request *rq,
                             const struct kube_answer *a, const struct status *s,
                             enum kube_served served)
 {
+  struct row row;
   if (is_html(a)) {
     return *row_of(0);
+  }
+  if (is_of_kubelet(rq) && read_pod(rq, a, s, &row)) {
+    return row;
   }
   if (a->http == 404) {
     return read_404(rq, a, s, served);
@@ -313,7 +409,7 @@ static struct row read_http(const struct kube_request *rq,
   if (a->http == 500) {
     return read_500(s);
   }
-  struct row row = *row_of(a->http);
+  row = *row_of(a->http);
   if (a->http == 409 && strcmp(s->reason, "AlreadyExists") == 0) {
     row.reason = "already-exists";
   }
@@ -334,6 +430,10 @@ static const char *meaning(const char *reason)
       {"unexpected-response", "unexpected response"},
       {"redirect-refused", "a redirect was refused"},
       {"node-gone", "the node of the pod is gone"},
+      {"node-unreachable", "the node of the pod cannot be reached"},
+      {"not-ready", "the container has not started"},
+      {"no-previous", "the container has no earlier run"},
+      {"log-unavailable", "the node of the pod cannot read the log"},
   };
   for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
     if (strcmp(words[i][0], reason) == 0) {
@@ -423,7 +523,7 @@ void kube_status_error(const struct kube_request *rq,
     *err = answer->error;
     return;
   }
-  describe(failure, call, sizeof call);
+  describe(rq, failure, call, sizeof call);
   if (answer->http == 0) {
     unsigned t = (unsigned)answer->transport;
     if (t >= KUBE_TRANSPORT_COUNT) {

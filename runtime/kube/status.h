@@ -4,6 +4,16 @@
 
 #include "kube/backend.h"
 
+/* Is the answer what was asked for? A 2xx, or for KUBE_EXEC the end of a
+ * command (101); no log is 204, or kube_status_no_log(). */
+bool kube_status_success(const struct kube_request *rq,
+                         const struct kube_answer *answer);
+
+/* Is it no log but the kubelet's words, with 200, that it could not read it, as
+ * right after a crash (0.2)? Another attempt may bring it. */
+bool kube_status_no_log(const struct kube_request *rq,
+                        const struct kube_answer *answer);
+
 /* Turns an answer that is not a success into an error and its facts:
  * kubernetes-client.md 0.2, 2.4, 3.5. The reasons are the codes of 3.5 in
  * lower case with hyphens ("api-not-served", "not-found", "forbidden",

@@ -104,14 +104,21 @@ static void fill(struct kube_answer *a, int http, const char *type,
   assert_true(aicr_buf_add(&a->body, body, len));
 }
 
-static void check_message(const char *message)
+static void check_message_of(const char *message, const char *subresource)
 {
+  char call[128];
   for (const char *p = message; *p != '\0'; p++) {
     assert_true((unsigned char)*p >= 0x20);
   }
-  static const char call[] =
-      "get things.example.org \"x\" in namespace \"a\": ";
-  assert_true(strncmp(message, call, sizeof call - 1) == 0);
+  snprintf(call, sizeof call,
+           "get things.example.org%s%s \"x\" in namespace \"a\": ",
+           subresource[0] == '\0' ? "" : "/", subresource);
+  assert_true(strncmp(message, call, strlen(call)) == 0);
+}
+
+static void check_message(const char *message)
+{
+  check_message_of(message, "");
 }
 
 static const struct kube_failure facts = {
@@ -139,7 +146,7 @@ static void test_shape(void **state)
     assert_int_equal(err.code, row->by_served[served].code);
     assert_int_equal(err.verdict, is_verdict(err.reason));
     assert_non_null(strstr(err.message, status));
-    check_message(err.message);
+    check_message_of(err.message, subresource);
     assert_int_equal(f.http, row->http);
     assert_int_equal(f.transport, KUBE_TRANSPORT_OK);
     assert_string_equal(f.status_reason, row->status_reason);
@@ -151,17 +158,52 @@ static void test_shape(void **state)
   free(h.text);
 }
 
+static bool is_success(const char *file, enum kube_verb verb)
+{
+  struct http h;
+  struct kube_answer a;
+  char name[256], subresource[64];
+  read_http(file, &h);
+  read_request(file, name, subresource);
+  struct kube_request rq = {.verb = verb,
+                            .name = name,
+                            .subresource =
+                                subresource[0] == '\0' ? NULL : subresource};
+  fill(&a, h.status, h.content_type, h.body, h.len);
+  bool success = kube_status_success(&rq, &a);
+  kube_answer_free(&a);
+  free(h.text);
+  return success;
+}
+
+/* What was recorded is a success, a row of the table, or frames. */
 static void test_all_shapes_are_rows(void **state)
 {
   (void)state;
-  size_t failures = 0;
+  char file[256];
+  size_t failures = 0, frames = 0;
   DIR *dir = opendir(SHAPES);
   assert_non_null(dir);
   for (const struct dirent *e = readdir(dir); e != NULL; e = readdir(dir)) {
-    failures += strstr(e->d_name, ".http") != NULL && e->d_name[0] >= '3';
+    const char *end = strstr(e->d_name, ".http");
+    if (end == NULL) {
+      continue;
+    }
+    snprintf(file, sizeof file, "%.*s", (int)(end - e->d_name), e->d_name);
+    if (file[0] == '1') {
+      assert_true(is_success(file, KUBE_EXEC));
+      frames++;
+    } else {
+      assert_false(is_success(file, KUBE_EXEC));
+      failures += !is_success(file, KUBE_GET);
+    }
   }
   closedir(dir);
   assert_int_equal(failures, COUNT(shapes));
+  assert_int_equal(frames, 7);
+  for (size_t i = 0; i < COUNT(shapes); i++) {
+    assert_false(is_success(shapes[i].file, KUBE_GET));
+  }
 }
 
 /* Made answers: what the real ones above do not show. */
@@ -276,6 +318,81 @@ static void test_made(void **state)
   assert_int_equal(err.verdict, is_verdict(err.reason));
   assert_int_equal(f.http, row->http);
   check_message(err.message);
+  kube_answer_free(&a);
+}
+
+/* Of a pod's log or a command in it: by the words. */
+struct of_pod {
+  const char *what, *subresource;
+  int http;
+  enum aicr_code code; /* NONE: a success */
+  const char *reason, *type, *body;
+};
+
+#define SAYS(text) STATUS("\"message\":\"" text "\"")
+#define NO_LOG     "unable to retrieve container logs for containerd://61"
+
+static const struct of_pod of_pod[] = {
+    {"waiting to start", "log", 400, AICR_SERVICE_UNAVAILABLE, "not-ready", J,
+     SAYS("container \\\"c\\\" in pod \\\"p\\\" is waiting to start: X")},
+    {"the words of another resource", "status", 400, AICR_INVALID_REQUEST,
+     "bad-request", J, SAYS("container is waiting to start: X")},
+    {"no node for a command", "exec", 400, AICR_SERVICE_UNAVAILABLE,
+     "not-ready", J, SAYS("pod p does not have a host assigned")},
+    {"an earlier run, asked by exec", "exec", 400, AICR_INVALID_REQUEST,
+     "bad-request", J,
+     SAYS(
+         "previous terminated container \\\"c\\\" in pod \\\"p\\\" not found")},
+    {"204 of another subresource", "status", 204, AICR_CODE_NONE, "", "", ""},
+    {"an empty log", "log", 200, AICR_CODE_NONE, "", "text/plain", ""},
+    {"no log", "log", 200, AICR_SERVICE_UNAVAILABLE, "log-unavailable",
+     "text/plain", NO_LOG},
+    {"a log that begins so", "log", 200, AICR_CODE_NONE, "", "text/plain",
+     NO_LOG "\n"},
+    {"a log that says more", "log", 200, AICR_CODE_NONE, "", "text/plain",
+     NO_LOG " more"},
+    {"a log with a time before it", "log", 200, AICR_CODE_NONE, "",
+     "text/plain", "2026-11-30T11:24:36Z " NO_LOG},
+    {"the words of another subresource", "status", 200, AICR_CODE_NONE, "",
+     "text/plain", NO_LOG},
+    {"502 of the API server's proxy", "log", 502, AICR_SERVICE_UNAVAILABLE,
+     "node-unreachable", J,
+     SAYS("proxy error from 127.0.0.1:9345 while dialing 10.0.0.1:10250")},
+    {"503 as text", "log", 503, AICR_SERVICE_UNAVAILABLE, "node-unreachable", T,
+     "error dialing backend: No agent available"},
+    {"502 of the way to the API server", "log", 502, AICR_SERVICE_UNAVAILABLE,
+     "unavailable", T, "Bad Gateway"},
+    {"503 of the API server", "log", 503, AICR_SERVICE_UNAVAILABLE,
+     "unavailable", J,
+     STATUS("\"reason\":\"ServiceUnavailable\",\"message\":\"starting\"")},
+    {"500 with a reason", "log", 500, AICR_INTERNAL, "server-error", J,
+     STATUS("\"reason\":\"InternalError\",\"message\":\"Get "
+            "\\\"https://10.0.0.1:10250/x\\\": EOF\"")},
+    {"a kubelet that is silent", "exec", 500, AICR_SERVICE_UNAVAILABLE,
+     "node-unreachable", J,
+     SAYS("Get \\\"https://10.0.0.1:10250/x\\\": net/http: TLS handshake "
+          "timeout")},
+    {"a dial of something else", "status", 500, AICR_INTERNAL, "server-error",
+     J, SAYS("Get \\\"https://10.0.0.1:443/x\\\": dial tcp")},
+};
+
+static void test_of_pod(void **state)
+{
+  const struct of_pod *row = *state;
+  struct kube_request rq = {.name = "x", .subresource = row->subresource};
+  struct kube_answer a;
+  struct aicr_error err;
+  struct kube_failure f = facts;
+  fill(&a, row->http, row->type, row->body, strlen(row->body));
+  bool success = kube_status_success(&rq, &a);
+  assert_int_equal(success, row->code == AICR_CODE_NONE);
+  if (!success) {
+    kube_status_error(&rq, &a, KUBE_SERVED_YES, &err, &f);
+    assert_string_equal(err.reason, row->reason);
+    assert_int_equal(err.code, row->code);
+    assert_false(err.verdict);
+    check_message_of(err.message, row->subresource);
+  }
   kube_answer_free(&a);
 }
 
@@ -461,6 +578,9 @@ int main(void)
   }
   for (size_t i = 0; i < COUNT(made); i++) {
     add_row(&rows, "made", made[i].what, test_made, &made[i]);
+  }
+  for (size_t i = 0; i < COUNT(of_pod); i++) {
+    add_row(&rows, "of a pod", of_pod[i].what, test_of_pod, &of_pod[i]);
   }
   for (size_t i = 0; i < COUNT(transports); i++) {
     add_row(&rows, "transport", transports[i].name, test_transport,
