@@ -468,6 +468,7 @@ static const luaL_Reg methods[] = {
     {"each", k8s_each},
     {"call", aicr_k8s_call},
     {"stream", aicr_k8s_stream},
+    {"exec", aicr_k8s_exec},
     {"known_version", k8s_known_version},
     {NULL, NULL},
 };

@@ -37,5 +37,6 @@ int aicr_k8s_fail(lua_State *L, const struct kube_call *call);
 
 int aicr_k8s_call(lua_State *L);
 int aicr_k8s_stream(lua_State *L);
+int aicr_k8s_exec(lua_State *L);
 
 #endif

@@ -39,9 +39,15 @@ static void unlink_transfer(struct kube_live *l, struct kube_transfer *t)
   }
 }
 
+/* One that may last has no place among those that are in flight. */
+static bool is_long(const struct kube_transfer *t)
+{
+  return t->rq.stream || t->rq.verb == KUBE_EXEC;
+}
+
 static void free_transfer(struct kube_transfer *t)
 {
-  if (t->state == LIVE_FLIGHT && !t->rq.stream) {
+  if (t->state == LIVE_FLIGHT && !is_long(t)) {
     t->live->in_flight--;
   }
   unlink_transfer(t->live, t);
@@ -108,6 +114,13 @@ static void done(struct kube_transfer *t)
   }
 }
 
+static bool send_request(struct kube_transfer *t, const char *authorization,
+                         int64_t now_ms)
+{
+  return t->rq.verb == KUBE_EXEC ? kube_live_exec_send(t, authorization, now_ms)
+                                 : kube_live_send(t, authorization, now_ms);
+}
+
 static void begin(struct kube_transfer *t, int64_t now_ms)
 {
   struct kube_live *l = t->live;
@@ -117,7 +130,9 @@ static void begin(struct kube_transfer *t, int64_t now_ms)
     done(t);
     return;
   }
-  if (!t->rq.stream && l->in_flight >= LIVE_FLIGHT_MAX) {
+  if (t->rq.verb == KUBE_EXEC
+          ? l->execs >= LIVE_EXEC_MAX
+          : !is_long(t) && l->in_flight >= LIVE_FLIGHT_MAX) {
     return;
   }
   switch (kube_credential_get(l->credential, now_ms, t->rq.deadline_ms,
@@ -125,9 +140,9 @@ static void begin(struct kube_transfer *t, int64_t now_ms)
   case KUBE_CREDENTIAL_WAIT:
     return;
   case KUBE_CREDENTIAL_READY:
-    if (kube_live_send(t, authorization, now_ms)) {
+    if (send_request(t, authorization, now_ms)) {
       t->state = LIVE_FLIGHT;
-      l->in_flight += t->rq.stream ? 0 : 1;
+      l->in_flight += is_long(t) ? 0 : 1;
       return;
     }
     break;
@@ -152,15 +167,17 @@ static uint32_t random_number(void)
   return getrandom(&value, sizeof value, GRND_NONBLOCK) < 0 ? 0 : value;
 }
 
-static void finish(struct kube_transfer *t, CURLcode result, int64_t now_ms)
+/* An answer: the last one, or is there another attempt? */
+static void settle(struct kube_transfer *t, int64_t retry_after_ms,
+                   int64_t now_ms)
 {
   struct kube_live *l = t->live;
-  struct kube_try try = {.random = random_number()};
-  try.retry_after_ms = kube_live_finish(t, result, now_ms);
+  struct kube_try try = {.random = random_number(),
+                         .retry_after_ms = retry_after_ms};
   try.unsent = kube_live_unsent(t);
   try.attempts = t->attempts;
   kube_live_release(t);
-  l->in_flight -= t->rq.stream ? 0 : 1;
+  l->in_flight -= is_long(t) ? 0 : 1;
   t->state = LIVE_DONE;
   if (t->streamed) {
     done(t);
@@ -179,6 +196,16 @@ static void finish(struct kube_transfer *t, CURLcode result, int64_t now_ms)
     return;
   }
   done(t);
+}
+
+static void finish(struct kube_transfer *t, CURLcode result, int64_t now_ms)
+{
+  bool connected = t->exec != NULL && result == CURLE_OK;
+  if (!connected) {
+    settle(t, kube_live_finish(t, result, now_ms), now_ms);
+  } else if (kube_live_exec_connected(t, now_ms)) {
+    settle(t, kube_retry_after(&t->answer), now_ms);
+  }
 }
 
 /* Returns how many requests ended. */
@@ -213,12 +240,22 @@ static void begin_ready(struct kube_live *l, int64_t now_ms)
   }
 }
 
+static void step_execs(struct kube_live *l, int64_t now_ms)
+{
+  for (struct kube_transfer *t = l->first; t != NULL; t = t->next) {
+    if (t->exec != NULL && kube_live_exec_step(t, now_ms)) {
+      settle(t, kube_retry_after(&t->answer), now_ms);
+    }
+  }
+}
+
 /* Moves on what can move without waiting. What ended may have made room for
  * others, or asked for more. */
 static void advance(struct kube_live *l)
 {
   int64_t now_ms = kube_live_now();
   kube_credential_step(l->credential, now_ms);
+  step_execs(l, now_ms);
   do {
     begin_ready(l, now_ms);
   } while (take_results(l, now_ms) > 0);
@@ -279,7 +316,7 @@ static int sooner(int timeout_ms, int64_t due_ms, int64_t now_ms)
 static void wait_for_news(struct kube_live *l, int timeout_ms)
 {
   struct pollfd plain[4];
-  struct curl_waitfd fds[5];
+  struct curl_waitfd fds[5 + LIVE_EXEC_MAX];
   unsigned n = 0;
   int64_t now_ms = kube_live_now();
   int64_t wake = kube_credential_wake(l->credential);
@@ -292,6 +329,11 @@ static void wait_for_news(struct kube_live *l, int timeout_ms)
   }
   timeout_ms = wake == 0 ? timeout_ms : sooner(timeout_ms, wake, now_ms);
   for (const struct kube_transfer *t = l->first; t != NULL; t = t->next) {
+    int64_t due = 0;
+    if (t->exec != NULL && kube_live_exec_wait(t, &fds[n], &due)) {
+      n++;
+      timeout_ms = sooner(timeout_ms, due, now_ms);
+    }
     if (t->state == LIVE_SLEEP) {
       timeout_ms = sooner(timeout_ms, t->due_ms, now_ms);
     }
@@ -363,8 +405,8 @@ static bool open_multi(struct kube_live *l)
   return l->multi != NULL &&
          curl_multi_setopt(l->multi, CURLMOPT_PIPELINING,
                            (long)CURLPIPE_MULTIPLEX) == CURLM_OK &&
-         curl_multi_setopt(l->multi, CURLMOPT_MAX_HOST_CONNECTIONS, 4L) ==
-             CURLM_OK;
+         curl_multi_setopt(l->multi, CURLMOPT_MAX_HOST_CONNECTIONS,
+                           (long)LIVE_HOST_MAX) == CURLM_OK;
 }
 
 struct kube_backend *kube_live_open(struct kube_config *config,

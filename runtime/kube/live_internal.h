@@ -10,6 +10,8 @@
 
 #define LIVE_IDLE_MAX   8
 #define LIVE_FLIGHT_MAX 8
+#define LIVE_EXEC_MAX   16 /* commands at a time */
+#define LIVE_HOST_MAX   4  /* connections, without those of commands */
 
 /* Where the server is, taken apart once. */
 struct live_target {
@@ -32,6 +34,7 @@ enum live_purpose {
 };
 
 struct kube_live;
+struct live_exec;
 
 struct kube_transfer {
   struct kube_transfer *next;
@@ -45,6 +48,7 @@ struct kube_transfer {
   struct curl_slist *headers;
   struct aicr_buf url;
   char curl_text[CURL_ERROR_SIZE];
+  struct live_exec *exec; /* of KUBE_EXEC in flight */
   struct kube_answer answer;
   size_t body_max;
   const char *refused; /* the reason for which we ended it */
@@ -63,7 +67,7 @@ struct kube_live {
   CURL *idle[LIVE_IDLE_MAX];
   size_t idle_count;
   struct kube_transfer *first, **end;
-  size_t in_flight;
+  size_t in_flight, execs;
 
   struct kube_discovery discovery;
   enum { DISCOVERY_NONE, DISCOVERY_ASKED, DISCOVERY_DONE } discovered;
@@ -92,6 +96,24 @@ int64_t kube_live_finish(struct kube_transfer *t, CURLcode result,
 void kube_live_release(struct kube_transfer *t);
 /* May the request, which failed, have reached the server? */
 bool kube_live_unsent(const struct kube_transfer *t);
+
+/* The handle with all that every request has in common. */
+bool kube_live_prepare(struct kube_transfer *t, const char *authorization,
+                       int64_t now_ms);
+const char *kube_live_user_agent(void);
+
+/* live_exec.c: a command. send as kube_live_send(). */
+bool kube_live_exec_send(struct kube_transfer *t, const char *authorization,
+                         int64_t now_ms);
+/* The connection is there; then whenever its socket or its time has news. True
+ * when the answer is complete. */
+bool kube_live_exec_connected(struct kube_transfer *t, int64_t now_ms);
+bool kube_live_exec_step(struct kube_transfer *t, int64_t now_ms);
+/* What it waits for; false while curl connects. */
+bool kube_live_exec_wait(const struct kube_transfer *t, struct curl_waitfd *fd,
+                         int64_t *due_ms);
+bool kube_live_exec_unsent(const struct kube_transfer *t);
+void kube_live_exec_release(struct kube_transfer *t);
 
 /* live_discovery.c */
 enum kube_resolved kube_live_resolve(struct kube_backend *b,

@@ -49,7 +49,7 @@ static size_t on_body(char *data, size_t size, size_t count, void *ud)
   return aicr_buf_add(body, data, n) ? n : 0;
 }
 
-static const char *user_agent(void)
+const char *kube_live_user_agent(void)
 {
   static char text[128];
   struct utsname u;
@@ -280,8 +280,8 @@ static bool set_target(struct kube_transfer *t)
   return curl_easy_setopt(t->easy, CURLOPT_CONNECT_TO, &one) == CURLE_OK;
 }
 
-static bool prepare(struct kube_transfer *t, const char *authorization,
-                    int64_t now_ms)
+bool kube_live_prepare(struct kube_transfer *t, const char *authorization,
+                       int64_t now_ms)
 {
   struct kube_live *l = t->live;
   t->easy = l->idle_count > 0 ? l->idle[--l->idle_count] : curl_easy_init();
@@ -296,7 +296,7 @@ static bool prepare(struct kube_transfer *t, const char *authorization,
          curl_easy_setopt(t->easy, CURLOPT_WRITEFUNCTION, on_body) ==
              CURLE_OK &&
          curl_easy_setopt(t->easy, CURLOPT_WRITEDATA, t) == CURLE_OK &&
-         curl_easy_setopt(t->easy, CURLOPT_USERAGENT, user_agent()) ==
+         curl_easy_setopt(t->easy, CURLOPT_USERAGENT, kube_live_user_agent()) ==
              CURLE_OK &&
          set_connection(t) && set_target(t) && set_url(t) && set_method(t) &&
          set_headers(t, authorization) && set_limits(t, now_ms);
@@ -305,7 +305,7 @@ static bool prepare(struct kube_transfer *t, const char *authorization,
 bool kube_live_send(struct kube_transfer *t, const char *authorization,
                     int64_t now_ms)
 {
-  if (prepare(t, authorization, now_ms) &&
+  if (kube_live_prepare(t, authorization, now_ms) &&
       curl_multi_add_handle(t->live->multi, t->easy) == CURLM_OK) {
     t->attempts++;
     return true;
@@ -319,6 +319,7 @@ bool kube_live_send(struct kube_transfer *t, const char *authorization,
 void kube_live_release(struct kube_transfer *t)
 {
   struct kube_live *l = t->live;
+  kube_live_exec_release(t);
   for (struct curl_slist *h = t->headers; h != NULL; h = h->next) {
     explicit_bzero(h->data, strlen(h->data));
   }
@@ -465,6 +466,9 @@ int64_t kube_live_finish(struct kube_transfer *t, CURLcode result,
 bool kube_live_unsent(const struct kube_transfer *t)
 {
   long sent = 0;
+  if (t->exec != NULL) {
+    return kube_live_exec_unsent(t);
+  }
   curl_easy_getinfo(t->easy, CURLINFO_REQUEST_SIZE, &sent);
   return sent == 0;
 }

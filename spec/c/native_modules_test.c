@@ -147,6 +147,10 @@ static const struct call {
     {"return k8s.call('x', {verb='delete', resource='nodes', name='a', "
      "query={a='b c'}, body={x=1}, free=true})",
      "read-only", IN_TASK, NULL},
+    {"return k8s.exec('x', {name='a', namespace='b', command={'c'}})",
+     "undeclared-permission", IN_TASK, NULL},
+    {"return k8s.exec('x', {name='a', namespace='b', command={7}})", "word 1",
+     IN_TASK, NULL},
     {"return k8s.call('x', {verb='create', apiVersion='v1', kind='ConfigMap', "
      "body={}})",
      "undeclared-permission", IN_TASK, NULL},
