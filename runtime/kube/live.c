@@ -173,7 +173,8 @@ static void settle(struct kube_transfer *t, int64_t retry_after_ms,
 {
   struct kube_live *l = t->live;
   struct kube_try try = {.random = random_number(),
-                         .retry_after_ms = retry_after_ms};
+                         .retry_after_ms = retry_after_ms,
+                         .backoff_ms = l->backoff_ms};
   try.unsent = kube_live_unsent(t);
   try.attempts = t->attempts;
   kube_live_release(t);
@@ -214,6 +215,7 @@ static unsigned take_results(struct kube_live *l, int64_t now_ms)
   int running = 0, left = 0;
   unsigned count = 0;
   curl_multi_perform(l->multi, &running);
+  now_ms = kube_live_now(); /* a deadline may have passed meanwhile */
   for (CURLMsg *m = curl_multi_info_read(l->multi, &left); m != NULL;
        m = curl_multi_info_read(l->multi, &left)) {
     struct kube_transfer *t = NULL;
@@ -430,6 +432,7 @@ struct kube_backend *kube_live_open(struct kube_config *config,
   }
   l->base.ops = &ops;
   l->base.wake = -1;
+  l->backoff_ms = KUBE_BACKOFF_MS;
   l->end = &l->first;
   l->config = *config;
   memset(config, 0, sizeof *config);

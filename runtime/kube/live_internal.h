@@ -50,6 +50,7 @@ struct kube_transfer {
   char curl_text[CURL_ERROR_SIZE];
   struct live_exec *exec; /* of KUBE_EXEC in flight */
   struct kube_answer answer;
+  bool headed; /* the head of the answer came to its end */
   size_t body_max;
   const char *refused; /* the reason for which we ended it */
   int64_t due_ms;
@@ -68,6 +69,7 @@ struct kube_live {
   size_t idle_count;
   struct kube_transfer *first, **end;
   size_t in_flight, execs;
+  int64_t backoff_ms; /* of the first attempt */
 
   struct kube_discovery discovery;
   enum { DISCOVERY_NONE, DISCOVERY_ASKED, DISCOVERY_DONE } discovered;

@@ -8,18 +8,34 @@
 #include "kube/retry.h"
 #include "kube/url.h"
 
-#define MIB             (1024u * 1024u)
+#define MIB             ((size_t)1 << 20)
 #define OBJECT_MAX      (16 * MIB)
 #define TEXT_MAX        (64 * MIB)
 #define PAGE_MAX        (256 * MIB)
-#define ERROR_BODY_MAX  (64u * 1024u)
+#define ERROR_BODY_MAX  ((size_t)64 << 10)
 #define STREAM_CHUNK    MIB
 #define BOMB_FROM       MIB
 #define BOMB_RATIO      200
 #define CONNECT_MS      10000
 #define GET_MS          30000
 #define LIST_MS         60000
-#define HEADER_TEXT_MAX (64u * 1024u)
+#define HEADER_TEXT_MAX ((size_t)64 << 10)
+
+/* libcurl takes a head that the connection's end cuts for a whole one: an
+ * answer is only what has the empty line behind its head. */
+static size_t on_head(char *line, size_t size, size_t count, void *ud)
+{
+  struct kube_transfer *t = ud;
+  size_t n = size * count;
+  long http = 0;
+  if (n > 5 && memcmp(line, "HTTP/", 5) == 0) {
+    t->headed = false;
+  } else if (n > 0 && (line[0] == '\r' || line[0] == '\n')) {
+    curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &http);
+    t->headed = http >= 200;
+  }
+  return n;
+}
 
 /* Keeps the body within its bounds; what a gzip bomb unpacks to as well. */
 static size_t on_body(char *data, size_t size, size_t count, void *ud)
@@ -290,9 +306,13 @@ bool kube_live_prepare(struct kube_transfer *t, const char *authorization,
   }
   t->curl_text[0] = '\0';
   t->refused = NULL;
+  t->headed = false;
   return curl_easy_setopt(t->easy, CURLOPT_ERRORBUFFER, t->curl_text) ==
              CURLE_OK &&
          curl_easy_setopt(t->easy, CURLOPT_PRIVATE, t) == CURLE_OK &&
+         curl_easy_setopt(t->easy, CURLOPT_HEADERFUNCTION, on_head) ==
+             CURLE_OK &&
+         curl_easy_setopt(t->easy, CURLOPT_HEADERDATA, t) == CURLE_OK &&
          curl_easy_setopt(t->easy, CURLOPT_WRITEFUNCTION, on_body) ==
              CURLE_OK &&
          curl_easy_setopt(t->easy, CURLOPT_WRITEDATA, t) == CURLE_OK &&
@@ -440,6 +460,9 @@ int64_t kube_live_finish(struct kube_transfer *t, CURLcode result,
     take_head(t);
     a->content_type[0] = '\0';
     return -1;
+  }
+  if (result == CURLE_OK && !t->headed) {
+    result = CURLE_GOT_NOTHING;
   }
   if (result != CURLE_OK) {
     bool no_memory = a->body.no_memory;

@@ -7,7 +7,6 @@
 #include "kube/status.h"
 
 #define RETRY_AFTER_MAX_MS 30000
-#define BACKOFF_MS         250
 #define BACKOFF_MAX_MS     8000
 #define STATUS_MAX         (64u << 10)
 
@@ -19,11 +18,11 @@ static bool is_read(const struct kube_request *rq)
 /* 0.25 · 2^n seconds with full jitter. */
 static int64_t backoff(const struct kube_try *t)
 {
-  int64_t most = BACKOFF_MS;
+  int64_t most = t->backoff_ms;
   for (unsigned i = 1; i < t->attempts && most < BACKOFF_MAX_MS; i++) {
     most *= 2;
   }
-  return 1 + (int64_t)t->random % most;
+  return most == 0 ? 0 : 1 + (int64_t)t->random % most;
 }
 
 static int64_t asked(const struct kube_try *t)
@@ -95,7 +94,7 @@ int64_t kube_retry_after(const struct kube_answer *answer)
       kube_json_member(kube_json_member(tree, "details"), "retryAfterSeconds");
   int64_t ms = -1;
   if (cJSON_IsNumber(seconds) && seconds->valuedouble >= 0) {
-    ms = seconds->valuedouble > RETRY_AFTER_MAX_MS / 1000
+    ms = seconds->valuedouble > RETRY_AFTER_MAX_MS / 1e3
              ? RETRY_AFTER_MAX_MS
              : (int64_t)(seconds->valuedouble * 1000);
   }

@@ -7,12 +7,14 @@
 /* When a request is made again: kubernetes-client.md 3.5, 4. */
 
 #define KUBE_ATTEMPTS_MAX 5u
+#define KUBE_BACKOFF_MS   250
 
 struct kube_try {
   unsigned attempts;      /* made so far, this one too */
   int64_t retry_after_ms; /* what the server asked for, -1: nothing */
   bool unsent;            /* no byte of the request left */
   uint32_t random;
+  int64_t backoff_ms; /* KUBE_BACKOFF_MS, a test's less */
 };
 
 /* Milliseconds to wait before the next attempt, -1: the answer stands. */
