@@ -355,10 +355,11 @@ static bool field_requirement(struct kube_selector *sel, struct scan *s,
     return bad(err, s->text, "=, == or != is expected after a field");
   }
   struct aicr_quoted q;
-  return is_field(r, t->key) ? field_value(s, t, err)
-                          : aicr_fail(err, AICR_INVALID_REQUEST, "bad-request",
-                                      "field label not supported: %s",
-                                      aicr_quote(&q, t->key, strlen(t->key)));
+  return is_field(r, t->key)
+             ? field_value(s, t, err)
+             : aicr_fail(err, AICR_INVALID_REQUEST, "bad-request",
+                         "field label not supported: %s",
+                         aicr_quote(&q, t->key, strlen(t->key)));
 }
 
 struct kube_selector *kube_field_selector(const char *text,
