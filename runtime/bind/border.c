@@ -12,6 +12,7 @@
 #include "host/file.h"
 #include "host/host.h"
 #include "host/signal.h"
+#include "kube/library.h"
 
 /* The engine's private table of host functions (design 3). */
 
@@ -432,7 +433,89 @@ static int journal_add(lua_State *L)
   return 0;
 }
 
+#define NEEDS_MT "aicr.needs"
+
+struct needs_box {
+  struct kube_permissions *needs; /* NULL once freed */
+};
+
+static int free_needs(lua_State *L)
+{
+  struct needs_box *box = luaL_checkudata(L, 1, NEEDS_MT);
+
+  kube_permissions_free(box->needs);
+  box->needs = NULL;
+  return 0;
+}
+
+/* Appends it to the list on the top. */
+static void push_need(void *ud, const struct kube_need *need)
+{
+  static const char *const scopes[] = {"anywhere", "run", "namespace"};
+  lua_State *L = ud;
+
+  lua_createtable(L, 0, 6);
+  set_text(L, "verb", need->verb);
+  if (need->path) {
+    set_text(L, "path", need->path);
+  } else {
+    lua_pushstring(L, need->group);
+    lua_setfield(L, -2, "group");
+    set_text(L, "resource", need->plural);
+    set_text(L, "subresource", need->subresource);
+    set_text(L, "namespace", need->ns);
+  }
+  set_text(L, "scope", scopes[need->scope]);
+  lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+}
+
+/* needs(lines) -> {{verb=, group=, resource=, subresource=, scope="anywhere" |
+ * "run" | "namespace", namespace=} | {verb=, path=, scope=}, …}: what the
+ * server is asked for, see kube_permissions_each().            [-0, +1, v] */
+static int needs(lua_State *L)
+{
+  const char *lines[LIST_MAX];
+  struct needs_box *box;
+  struct aicr_error err;
+  size_t count = 0;
+
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 1);
+  box = lua_newuserdatauv(L, sizeof(*box), 0);
+  box->needs = NULL;
+  aicr_set_release(L, NEEDS_MT, free_needs);
+  luaL_checkstack(L, LIST_MAX + 8, "needs");
+  while (lua_rawgeti(L, 1, (lua_Integer)count + 1) != LUA_TNIL) {
+    luaL_argcheck(L, count < LIST_MAX, 1, "too many lines");
+    lines[count++] = luaL_checkstring(L, -1);
+  }
+  box->needs = kube_permissions_parse(lines, count, &err);
+  if (!box->needs)
+    return aicr_raise(L, &err);
+  lua_newtable(L);
+  kube_permissions_each(box->needs, push_need, L);
+  return 1;
+}
+
+/* libraries() -> {curl=, tls=, http2=, gzip=}                  [-0, +1, m] */
+static int libraries(lua_State *L)
+{
+  struct kube_library facts;
+
+  kube_library_facts(&facts);
+  lua_createtable(L, 0, 4);
+  set_text(L, "curl", facts.curl);
+  set_text(L, "tls", facts.tls);
+  lua_pushboolean(L, facts.http2);
+  lua_setfield(L, -2, "http2");
+  lua_pushboolean(L, facts.gzip);
+  lua_setfield(L, -2, "gzip");
+  return 1;
+}
+
 static const luaL_Reg functions[] = {
+    {"needs", needs},
+    {"libraries", libraries},
     {"read_file", read_file},
     {"list_dir", list_dir},
     {"real_path", real_path},

@@ -3,11 +3,11 @@
 #include <stdio.h>
 
 #include "cli/help.h"
+#include "host/host.h"
 
 void aicr_print_version(void)
 {
-  puts("aicr-run " AICR_VERSION "\n" LUA_RELEASE "\n"
-       "libcurl: not linked, recordings only\n"
-       "TLS: none\n"
-       "NCCL: none");
+  puts("aicr-run " AICR_VERSION "\n" LUA_RELEASE);
+  aicr_host_print_libraries();
+  puts("NCCL: none");
 }

@@ -3,6 +3,7 @@
 
 #include "host/host.h"
 #include "host/signal.h"
+#include "kube/library.h"
 #include "kube/live.h"
 #include "kube/recording.h"
 
@@ -18,6 +19,15 @@ static bool take(struct aicr_host *h, struct kube_backend *backend,
   if (h->client)
     return true;
   return aicr_fail(err, AICR_INTERNAL, "memory", "out of memory");
+}
+
+void aicr_host_print_libraries(void)
+{
+  struct kube_library l;
+
+  kube_library_facts(&l);
+  printf("libcurl: %s%s%s\nTLS: %s\n", l.curl, l.http2 ? ", HTTP/2" : "",
+         l.gzip ? ", gzip" : "", l.tls[0] ? l.tls : "none");
 }
 
 bool aicr_host_open_recording(struct aicr_host *h, const char *dir,

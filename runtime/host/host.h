@@ -42,6 +42,9 @@ struct aicr_cluster_facts {
   bool insecure;
 };
 
+/* Prints the versions of the libraries that talk to clusters, a line each. */
+void aicr_host_print_libraries(void);
+
 /* Opens a live cluster to work on; nothing is sent yet. Errors: those of
  * kube_config_load(). */
 bool aicr_host_open_live(struct aicr_host *h,

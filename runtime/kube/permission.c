@@ -435,3 +435,67 @@ bool kube_permissions_allow_path(const struct kube_permissions *p,
                    "to its needs",
                    path);
 }
+
+/* The verbs of a grant and those that the client adds by itself. */
+static unsigned verbs_sent(const struct grant *g)
+{
+  unsigned verbs = g->verbs;
+  if (g->subresource[0] != '\0') {
+    return verbs;
+  }
+  if ((verbs & V_CREATE) != 0) {
+    verbs |= V_GET | V_DELETE;
+  }
+  return (verbs & V_DELETE) != 0 ? verbs | V_GET : verbs;
+}
+
+static enum kube_need_scope scope_sent(const struct grant *g, unsigned verb)
+{
+  /* What reads only what was written goes where that went. */
+  bool read = (g->verbs & verb & V_READS) != 0;
+  switch (g->scope) {
+  case SCOPE_ANYWHERE:
+    return KUBE_NEED_ANYWHERE;
+  case SCOPE_RUN:
+    return KUBE_NEED_RUN;
+  case SCOPE_NAMESPACE:
+    return KUBE_NEED_NAMESPACE;
+  default:
+    return read ? KUBE_NEED_ANYWHERE : KUBE_NEED_RUN;
+  }
+}
+
+void kube_permissions_each(const struct kube_permissions *p,
+                           void (*fn)(void *ud, const struct kube_need *need),
+                           void *ud)
+{
+  static const struct {
+    unsigned verb;
+    const char *name;
+  } names[] = {
+      {V_GET, "get"},       {V_LIST, "list"},
+      {V_WATCH, "watch"},   {V_CREATE, "create"},
+      {V_UPDATE, "update"}, {V_PATCH, "patch"},
+      {V_DELETE, "delete"}, {V_DELETE_MANY, "deletecollection"},
+  };
+  for (size_t i = 0; i < p->count; i++) {
+    const struct grant *g = &p->grants[i];
+    unsigned verbs = verbs_sent(g);
+    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
+      struct kube_need need = {.verb = names[k].name,
+                               .group = g->group,
+                               .plural = g->plural,
+                               .subresource = g->subresource,
+                               .scope = scope_sent(g, names[k].verb),
+                               .ns = g->scope == SCOPE_NAMESPACE ? g->ns : ""};
+      if ((verbs & names[k].verb) != 0) {
+        fn(ud, &need);
+      }
+    }
+  }
+  for (size_t i = 0; i < p->path_count; i++) {
+    struct kube_need need = {"get", "",         "", "", KUBE_NEED_ANYWHERE,
+                             "",    p->paths[i]};
+    fn(ud, &need);
+  }
+}

@@ -34,4 +34,23 @@ bool kube_permissions_allow(const struct kube_permissions *p, const char *verb,
 bool kube_permissions_allow_path(const struct kube_permissions *p,
                                  const char *path, struct aicr_error *err);
 
+enum kube_need_scope { KUBE_NEED_ANYWHERE, KUBE_NEED_RUN, KUBE_NEED_NAMESPACE };
+
+/* One verb that the server will be asked for. */
+struct kube_need {
+  const char *verb;                         /* as RBAC spells it */
+  const char *group, *plural, *subresource; /* "" where there is none */
+  enum kube_need_scope scope;
+  const char *ns;   /* of KUBE_NEED_NAMESPACE, else "" */
+  const char *path; /* of get_raw, else NULL; then all above but verb is "" */
+};
+
+/* Tells fn each verb that the client sends where a check does what its needs
+ * allow, in no order, some twice. That is more than the check may ask for by
+ * itself: what was made is read again and removed, apply looks first, delete
+ * looks whether the object is gone. */
+void kube_permissions_each(const struct kube_permissions *p,
+                           void (*fn)(void *ud, const struct kube_need *need),
+                           void *ud);
+
 #endif

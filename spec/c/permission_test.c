@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kube/permission.h"
 
+#include <stdlib.h>
+
 #include "rows.h"
 
 #include "torture.h"
@@ -285,6 +287,79 @@ static void test_long_line(void **state)
   kube_permissions_free(p);
 }
 
+struct sent {
+  const char *need; /* lines with ';' between them */
+  const char *sent; /* what the server is asked for, sorted */
+};
+
+static const struct sent sents[] = {
+    {"find nodes", "get nodes"},
+    {"each pods in a", "list pods in a"},
+    {"each pods in run", "list pods in run"},
+    {"wait jobs.batch in run",
+     "get jobs.batch in run;list jobs.batch in run;watch jobs.batch in run"},
+    {"create pods", "create pods in run;delete pods in run;get pods in run"},
+    {"create pods in a", "create pods in a;delete pods in a;get pods in a"},
+    {"get,create pods", "create pods in run;delete pods in run;get pods;get "
+                        "pods in run"},
+    {"create namespaces anywhere",
+     "create namespaces;delete namespaces;get namespaces"},
+    {"apply configmaps", "create configmaps in run;delete configmaps in "
+                         "run;get configmaps in run;patch configmaps in run"},
+    {"patch nodes anywhere", "patch nodes"},
+    {"patch deployments/scale in a", "patch deployments.apps/scale in a"},
+    {"delete pods in a", "delete pods in a;get pods in a"},
+    {"deletecollection pods in a", "deletecollection pods in a"},
+    {"update pods in a", "update pods in a"},
+    {"logs pods in a", "get pods/log in a"},
+    {"exec pods in run", "create pods/exec in run;get pods/exec in run"},
+    {"exec pods in a", "create pods/exec in a;get pods/exec in a"},
+    {"list networks.v1.networking.gke.io", "list networks.networking.gke.io"},
+    {"get /version;get /healthz/*", "get /healthz/*;get /version"},
+};
+
+struct seen {
+  char lines[16][128];
+  size_t count;
+};
+
+static void note_need(void *ud, const struct kube_need *n)
+{
+  struct seen *seen = ud;
+  char *line = seen->lines[seen->count++];
+  static const char *const in[] = {"", " in run", " in "};
+  assert_true(seen->count <= COUNT(seen->lines));
+  assert_true(n->scope == KUBE_NEED_NAMESPACE || n->ns[0] == '\0');
+  snprintf(line, sizeof seen->lines[0], "%s %s%s%s%s%s%s%s%s", n->verb,
+           n->path == NULL ? "" : n->path, n->plural,
+           n->group[0] == '\0' ? "" : ".", n->group,
+           n->subresource[0] == '\0' ? "" : "/", n->subresource, in[n->scope],
+           n->ns);
+}
+
+static int by_text(const void *a, const void *b)
+{
+  return strcmp(a, b);
+}
+
+static void test_sent(void **state)
+{
+  const struct sent *row = *state;
+  struct aicr_error err;
+  struct kube_permissions *p = parse(row->need, &err);
+  struct seen seen = {.count = 0};
+  char text[2048] = "";
+  assert_non_null(p);
+  kube_permissions_each(p, note_need, &seen);
+  kube_permissions_free(p);
+  qsort(seen.lines, seen.count, sizeof seen.lines[0], by_text);
+  for (size_t i = 0; i < seen.count; i++) {
+    snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s",
+             i == 0 ? "" : ";", seen.lines[i]);
+  }
+  assert_string_equal(text, row->sent);
+}
+
 static bool parse_body(void *arg)
 {
   struct aicr_error err;
@@ -327,6 +402,9 @@ int main(void)
   }
   for (size_t i = 0; i < COUNT(advices); i++) {
     add_row(&rows, "advice", advices[i].line, test_advice, &advices[i]);
+  }
+  for (size_t i = 0; i < COUNT(sents); i++) {
+    add_row(&rows, "sent", sents[i].need, test_sent, &sents[i]);
   }
   for (size_t i = 0; i < COUNT(single); i++) {
     add_row(&rows, "case", single[i].name, single[i].test_func, NULL);
