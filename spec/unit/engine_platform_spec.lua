@@ -71,9 +71,10 @@ end
 
 -- Runs the embedded task on nodes; gives the facts.
 local function look(nodes)
-  local facts
+  local facts = {}
   local ctx = {
     k8s = {
+      server_version = function() return "v1.34.4" end,
       each = function(_, resource)
         assert.equal("nodes", resource)
         local i = 0
@@ -83,7 +84,12 @@ local function look(nodes)
         end
       end,
     },
-    extra = function(_, t) facts = t end,
+    try = function(_, f, ...) return f(...) end,
+    extra = function(_, t)
+      for k, v in pairs(t) do
+        facts[k] = v
+      end
+    end,
   }
   assert.is_string(target.run(ctx))
   return facts
@@ -116,6 +122,16 @@ describe("looking at the target", function()
     assert.is_nil(look({ node("gce://x"), node(nil) }).platform)
     assert.same({ 0, 0 }, { look({}).gpu_nodes, look({}).gpus })
     assert.is_nil(look({}).platform)
+  end)
+
+  it("knows the version before it looks at the nodes", function()
+    local facts
+    pcall(target.run, {
+      k8s = { server_version = function() return "v1.34.4" end, each = function() error("forbidden") end },
+      try = function(_, f, ...) return f(...) end,
+      extra = function(_, t) facts = t end,
+    })
+    assert.same({ server_version = "v1.34.4" }, facts)
   end)
 
   it("counts nodes and GPUs", function()

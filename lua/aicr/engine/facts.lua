@@ -23,7 +23,7 @@ local function read(event)
   local extra = opt(record.extra) or {}
   local ending = opt(event.ending) or {}
   if ending.how ~= "returned" then
-    return { reason = reason_of(event) }
+    return { reason = reason_of(event), server_version = opt(extra.server_version) }
   end
   return {
     platform = opt(extra.platform), gpu_nodes = opt(extra.gpu_nodes), gpus = opt(extra.gpus),

@@ -59,6 +59,7 @@ return {
 
   run = function(ctx)
     local gpu_nodes, gpus, empty, seen = 0, 0, 0, {}
+    ctx:extra { server_version = ctx:try(ctx.k8s.server_version, ctx.k8s) } -- also where the nodes cannot be read
     for node in ctx.k8s:each("nodes") do
       local capacity = node.status and (node.status.allocatable or node.status.capacity) or {}
       local n = count(capacity["nvidia.com/gpu"])
@@ -70,7 +71,7 @@ return {
       end
       note_platform(seen, node)
     end
-    local facts = { gpu_nodes = gpu_nodes, gpus = gpus, server_version = ctx:try(ctx.k8s.server_version, ctx.k8s) }
+    local facts = { gpu_nodes = gpu_nodes, gpus = gpus }
     facts.gpu_nodes_empty = empty > 0 and empty or nil
     if seen.mixed then
       facts.reason = "the nodes are of more than one platform"

@@ -113,6 +113,14 @@ local function header(page, run)
   page:hang("", 0, line)
 end
 
+--- What makes every answer doubtful stands above all results, also in a quiet report.
+local function warnings(page, run)
+  if run.target.insecure then
+    page:hang("", 0, "WARNING: the server's certificate is not verified (insecure-skip-tls-verify in the kubeconfig): "
+      .. "anybody on the way may have given these answers", "fail")
+  end
+end
+
 --- True for a result whose message stands in full in a block of its own.
 local function wants_detail(result)
   return result.shown == "fail" or result.shown == "error"
@@ -175,7 +183,7 @@ local function detail_head(page, result)
   local glyph = style.glyphs[result.shown]
   local head = ("%s %s  %s  %s"):format(glyph, page:show(result.name), WORD[result.outcome],
     page:show(result.reason))
-  local place = result.file
+  local place = result.origin ~= "doctor" and result.file
   if place then
     place = page:show(result.line and ("%s:%d"):format(place, result.line) or place)
     place = result.origin == "built-in" and place .. " (built-in)" or place
@@ -281,7 +289,7 @@ local function measure_lines(result)
 end
 
 local function see(result)
-  if result.reason == "no-cluster" or result.origin == "recipe" then
+  if result.reason == "no-cluster" or result.origin == "recipe" or result.origin == "doctor" then
     return nil
   end
   return "aicr-run --explain " .. (result.origin == "built-in" and result.explain or result.path)
@@ -430,6 +438,7 @@ function M.open(run, names, options)
   if not options.quiet then
     header(page, run)
   end
+  warnings(page, run)
   local width = NAME_WIDTH
   for _, name in ipairs(names) do
     width = math.max(width, text.width(page:show(name)) + 1)

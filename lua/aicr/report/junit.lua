@@ -154,6 +154,9 @@ local function properties(run)
   if run.recipe then
     list[3] = { "recipe", run.recipe.name }
   end
+  if run.target.insecure then
+    list[#list + 1] = { "aicr-run.insecure", "true" }
+  end
   local out = { "    <properties>\n" }
   for _, pair in ipairs(list) do
     out[#out + 1] = "      " .. element("property", { { "name", pair[1] }, { "value", pair[2] } })

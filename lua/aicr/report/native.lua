@@ -125,7 +125,7 @@ function M.render(run)
     "target", object("context", null(target.context), "platform", null(target.platform),
       "server_version", null(target.server_version), "gpu_nodes", null(target.gpu_nodes),
       "gpus", null(target.gpus), "gpu_nodes_empty", opt(target.gpu_nodes_empty),
-      "recording", null(target.recording)),
+      "recording", null(target.recording), "insecure", opt(target.insecure)),
     "recipe", recipe or json.null,
     "totals", object("checks", totals.checks, "pass", totals.pass, "fail", totals.fail,
       "error", totals.error, "skip", totals.skip, "waived", totals.waived),
