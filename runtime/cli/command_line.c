@@ -238,8 +238,14 @@ static bool add_operand(struct aicr_command_line *line, const char *operand)
 
   if (!operand || *operand == '\0')
     return aicr_complain("operand is empty, expected a check, file or folder");
-  if (line->operand_count == 0 && aicr_word_in(aicr_commands, operand))
-    return aicr_complain("command '%s' is not available yet", operand);
+  if (line->operand_count == 0 && !line->command) {
+    if (aicr_word_in(aicr_commands_later, operand))
+      return aicr_complain("command '%s' is not available yet", operand);
+    if (aicr_word_in(aicr_commands, operand)) {
+      line->command = operand;
+      return true;
+    }
+  }
   if (!aicr_utf8_valid(operand, strlen(operand)))
     return aicr_complain("operand %s is not valid UTF-8",
                          aicr_quote(&quoted, operand, strlen(operand)));

@@ -19,6 +19,7 @@ struct aicr_setting {
 struct aicr_command_line {
   struct aicr_setting *settings; /* in order */
   size_t setting_count;
+  const char *command;   /* NULL: run checks */
   const char **operands; /* point into argv */
   size_t operand_count;
   char *const *args; /* what follows "--", in argv */

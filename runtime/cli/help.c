@@ -54,8 +54,8 @@ static void print_later(void)
   for (size_t i = 0; i < aicr_option_count; i++)
     if (aicr_options[i].later)
       print_word("--", aicr_options[i].name, &column);
-  for (size_t i = 0; aicr_commands[i]; i++)
-    print_word("", aicr_commands[i], &column);
+  for (size_t i = 0; aicr_commands_later[i]; i++)
+    print_word("", aicr_commands_later[i], &column);
   for (size_t i = 0; aicr_formats_later[i]; i++)
     print_word("-f", aicr_formats_later[i], &column);
   putchar('\n');
@@ -66,12 +66,15 @@ void aicr_print_help(void)
   const char *group = "";
 
   puts("Usage: aicr-run [OPTION]... [CHECK]... [-- ARG...]\n"
+       "       aicr-run doctor|rbac [OPTION]... [CHECK]...\n"
        "Check that a GPU cluster is what its recipe says.\n"
        "\n"
        "CHECK is the name of a built-in check, a Lua file or a folder; without "
        "it:\n"
        "./aicr-run.lua, else the checks of the recipe, else all of the "
-       "platform.");
+       "platform.\n"
+       "doctor looks whether they could run here; rbac prints the least role "
+       "they need.");
   for (size_t i = 0; i < aicr_option_count; i++) {
     if (aicr_options[i].later)
       continue;
@@ -81,13 +84,14 @@ void aicr_print_help(void)
     }
     print_option(&aicr_options[i]);
   }
-  puts("\n"
-       "Options are also variables: AICR_RUN_FAIL_FAST=1 is --fail-fast.\n"
-       "AICR_RUN_PATH=DIR:DIR has more checks, AICR_RUN_HEARTBEAT=30s is how "
-       "often a\n"
-       "running check is told of where stderr is no terminal.\n"
-       "Exit status: 0 ok, 1 failed, 2 usage, 3 no verdict, 4 nothing ran, "
-       "70 internal.");
+  puts(
+      "\n"
+      "Options are also variables: AICR_RUN_FAIL_FAST=1. AICR_RUN_PATH=DIR:DIR "
+      "has\n"
+      "more checks, AICR_RUN_HEARTBEAT=30s is how often running ones are told "
+      "of.\n"
+      "Exit status: 0 ok, 1 failed, 2 usage, 3 no verdict, 4 nothing ran, "
+      "70 internal.");
   print_later();
   puts("\n"
        "Examples:\n"

@@ -20,9 +20,10 @@ const char *const aicr_formats[] = {"human", "json", "junit", NULL};
 const char *const aicr_formats_later[] = {"ctrf", "tap", "markdown", "html",
                                           NULL};
 
-const char *const aicr_commands[] = {
-    "new",        "report", "doctor", "validator", "cleanup", "repl",
-    "completion", "rbac",   "render", "bench",     NULL};
+const char *const aicr_commands[] = {"doctor", "rbac", NULL};
+const char *const aicr_commands_later[] = {"new",     "report", "validator",
+                                           "cleanup", "repl",   "completion",
+                                           "render",  "bench",  NULL};
 
 #define SELECT     "Select"
 #define TARGET     "Target"

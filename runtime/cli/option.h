@@ -39,9 +39,10 @@ struct aicr_option {
 extern const struct aicr_option aicr_options[];
 extern const size_t aicr_option_count;
 
-/* The words that are a command when they are the first operand; ended by
- * NULL. */
+/* The words that are a command when they are the first operand, available or
+ * not; ended by NULL. */
 extern const char *const aicr_commands[];
+extern const char *const aicr_commands_later[];
 
 /* Report formats, available or not; ended by NULL. */
 extern const char *const aicr_formats[];

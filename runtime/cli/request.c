@@ -235,7 +235,7 @@ bool aicr_request_write(struct aicr_buf *out,
 {
   aicr_buf_addc(out, '{');
   write_key(out, "command");
-  write_text(out, "run");
+  write_text(out, line->command ? line->command : "run");
   aicr_buf_addc(out, ',');
   write_key(out, "version");
   write_text(out, AICR_VERSION);

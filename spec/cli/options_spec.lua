@@ -92,19 +92,19 @@ end)
 
 describe("what is not available yet", function()
   local later = {
-    "--rerun=a", "-k=a", "--kubeconfig=a", "--context=a", "--snapshot=a", "-s=a",
+    "--rerun=a", "--snapshot=a", "-s=a",
     "--record=a", "--keep", "--keep=failed",
     "--node-selector=a=b", "--toleration=a=b:c",
     "--log-format=json",
   }
-  local letters = { k = "kubeconfig", s = "snapshot" }
+  local letters = { s = "snapshot" }
   for _, option in ipairs(later) do
     it("is option " .. option, function()
       local name = option:match("^%-%-([%a-]+)") or letters[option:match("^%-(%a)")]
       assert.equal(("aicr-run: --%s is not available yet\n"):format(name), refused { option })
     end)
   end
-  for word in ("new report doctor validator cleanup repl completion rbac render bench"):gmatch("%a+") do
+  for word in ("new report validator cleanup repl completion render bench"):gmatch("%a+") do
     it("is command " .. word, function()
       assert.equal(("aicr-run: command '%s' is not available yet\n"):format(word),
         refused { word, "--an-option-of-its-own" })
@@ -117,8 +117,11 @@ describe("what is not available yet", function()
     end)
   end
   it("is a variable of such an option", function()
-    assert.equal("aicr-run: AICR_RUN_KUBECONFIG is not available yet\n",
-      refused({ SUITE }, { env = { AICR_RUN_KUBECONFIG = "a" } }))
+    assert.equal("aicr-run: AICR_RUN_SNAPSHOT is not available yet\n",
+      refused({ SUITE }, { env = { AICR_RUN_SNAPSHOT = "a" } }))
+  end)
+  it("is not an operand after a command", function()
+    assert.equal('aicr-run: no check named "render"\naicr-run: no check was run\n', refused { "rbac", "render" })
   end)
   it("is not a file of such a name", function()
     assert.not_match("not available", refused { "./doctor" })

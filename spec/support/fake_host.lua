@@ -129,6 +129,21 @@ local function host_functions(state)
   function h.monotonic()
     return state.clock
   end
+  --- "list nodes", "create pods in NS": as the real one, without what one verb means for others.
+  function h.needs(lines)
+    local out = {}
+    for i, line in ipairs(lines) do
+      local verb, resource, rest = line:match("^(%S+) (%S+)(.*)$")
+      local namespace = rest:match(" in (%S+)$")
+      local scope = namespace == "run" and "run" or namespace and "namespace" or "anywhere"
+      out[i] = { verb = verb, group = "", resource = resource, scope = scope,
+        namespace = scope == "namespace" and namespace or nil }
+    end
+    return out
+  end
+  function h.libraries()
+    return { curl = "7.88.1", tls = "OpenSSL/3.0.15", http2 = true, gzip = true }
+  end
   function h.random()
     return 0x7f3a
   end

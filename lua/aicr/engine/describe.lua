@@ -2,6 +2,7 @@
 --- `--list` and `--explain`: what the selected checks are (cli-and-reports.md 6.6).
 local text = require "aicr.report.text"
 local ordered = require "aicr.report.ordered"
+local rbac = require "aicr.engine.rbac"
 
 local M = {}
 
@@ -76,7 +77,7 @@ local function parameter_rows(item)
   return rows
 end
 
-local function explain(item, width)
+local function explain(item, host, namespace, width)
   local meta, lines = item.meta, {}
   lines[1] = ("%s: %s"):format(item.name, text.printable(meta.summary or "no such check"))
   local facts = { "phase " .. item.phase, "platforms " .. platforms(item) }
@@ -96,7 +97,7 @@ local function explain(item, width)
   section(lines, "parameters", parameter_rows(item), "none", width)
   local needs, fixes = {}, {}
   for i, need in ipairs(meta.needs or {}) do
-    needs[i] = { text.printable(need) }
+    needs[i] = { text.printable(need), rbac.line(host, need, namespace) }
   end
   section(lines, "permissions", needs, "none", width)
   for _, reason in ipairs(text.keys(meta.fixes)) do
@@ -107,7 +108,7 @@ local function explain(item, width)
 end
 
 --- Prints the list or the descriptions of the planned checks.
---- @param job table plan, options (list, explain), reports.format
+--- @param job table plan, options (list, explain), reports.format, namespace
 --- @param host table the border
 --- @param width integer|nil columns; nil: unlimited
 --- @return integer exit code
@@ -118,7 +119,7 @@ function M.print(job, host, width)
   else
     local parts = {}
     for i, item in ipairs(job.plan) do
-      parts[i] = explain(item, width)
+      parts[i] = explain(item, host, job.namespace, width)
     end
     out = table.concat(parts, "\n")
   end

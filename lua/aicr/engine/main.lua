@@ -3,6 +3,7 @@
 local catalogs = require "aicr.engine.catalog"
 local declared = require "aicr.engine.declared"
 local describe = require "aicr.engine.describe"
+local doctor = require "aicr.engine.doctor"
 local dry_run = require "aicr.engine.dry_run"
 local emptied = require "aicr.engine.emptied"
 local facts = require "aicr.engine.facts"
@@ -13,6 +14,7 @@ local native = require "aicr.report.native"
 local plans = require "aicr.engine.plan"
 local platform = require "aicr.engine.platform"
 local progress = require "aicr.report.progress"
+local rbac = require "aicr.engine.rbac"
 local recipe_file = require "aicr.engine.recipe_file"
 local result = require "aicr.engine.result"
 local runs = require "aicr.engine.run"
@@ -68,22 +70,43 @@ local function nothing_there(job)
   return emptied.by_nothing(job.operands, names, job.options.phase)
 end
 
+--- Refuses what does not go with a command of its own.
+local function check_command(given, problems)
+  local command, options = given.command, given.options
+  if command == "run" then
+    return
+  end
+  for _, name in ipairs { "list", "explain", "dry_run" } do
+    if options[name] then
+      problems:add("--%s does not go with the command %s", name:gsub("_", "-"), command)
+    end
+  end
+  if command == "rbac" and #(options.output or {}) > 0 then
+    problems:add("--output does not go with the command rbac, which prints to stdout")
+  elseif command == "rbac" and options.format == "junit" then
+    problems:add("--format junit does not go with the command rbac; expected human (YAML) or json")
+  end
+end
+
 --- Everything that can be known before the cluster is touched.
 local function prepare(given, host, problems)
-  local job = { host = host, start = host.now(), began = host.monotonic() }
+  local job = { host = host, command = given.command, start = host.now(), began = host.monotonic() }
   local catalog = catalogs.new(host, given.path, problems)
   resolve(job, catalog, given, problems)
   local options = job.options
   job.limits = limits.read(given, options, host, job.start, problems)
   job.seed, job.namespace = job.limits.seed, options.namespace or NAMESPACE
   check_platform(options.platform, problems)
-  job.reports = formats.parse(options, problems)
+  check_command(given, problems)
+  -- The reports that a suite wants are those of its runs.
+  job.reports = formats.parse(job.command == "run" and options or given.options, problems)
   settings.apply(job, given, function() return catalog:every() end, problems)
   local function all_names()
     return catalog:names()
   end
-  local chosen, why = select_checks.choose(job.items, options, all_names, problems)
-  job.plan = plans.complete(chosen)
+  local selecting = job.command == "doctor" and doctor.selecting(options) or options
+  local chosen, why = select_checks.choose(job.items, selecting, all_names, problems)
+  job.plan = plans.complete(chosen, options.namespace)
   job.emptied = why or (#job.items == 0 and nothing_there(job) or nil)
   return job
 end
@@ -100,6 +123,9 @@ local function platform_note(job, out)
 end
 
 local function notes(job)
+  if job.command == "doctor" then
+    return doctor.notes(job)
+  end
   local out = {}
   if job.emptied then
     out[1] = job.emptied
@@ -144,7 +170,7 @@ local function say_unusable(job, option, err)
   say(job.host, "no check was run")
 end
 
---- Opens the cluster or the recording; nil when the one that was named cannot be used.
+--- Opens the cluster or the recording; nil when the one that was named cannot be used, unless a doctor is to say why.
 local function open_cluster(job)
   local options = job.options
   local cluster = job.host.cluster {
@@ -155,17 +181,26 @@ local function open_cluster(job)
   end
   local named = options.recording and "recording" or options.kubeconfig and "kubeconfig"
     or options.context and "context"
-  if not cluster.ok and named then
+  if not cluster.ok and named and job.command ~= "doctor" then
     say_unusable(job, named, cluster.error or {})
     return nil
   end
   return cluster
 end
 
+--- Leaves out what does not apply to the platform, as far as it is known without looking.
+local function fit_platform(job)
+  local why
+  job.platform, job.platform_from = platform.requested(job.options.platform, job.recipe and job.recipe.recipe,
+    job.suites)
+  job.plan, why = plans.apply_platform(job.plan, job.platform, job.implicit)
+  job.emptied = job.emptied or why
+end
+
 --- The facts of the target, and the platform of the run.
 local function look_at_target(job, cluster, context)
   local found, signal = {}, nil
-  if cluster.ok and #job.plan > 0 then
+  if cluster.ok and #job.plan > 0 and job.command == "run" then
     found, signal = facts.read(job.host, context, job.limits.timeout_ms)
   end
   local name = platform.requested(job.options.platform, job.recipe and job.recipe.recipe,
@@ -222,9 +257,11 @@ local function execute(job, given, cluster, style)
   }
   local signal = look_at_target(job, cluster, context)
   context.platform = job.target.platform
-  local why
-  job.plan, why = plans.apply_platform(job.plan, job.target.platform, job.implicit)
-  job.emptied = job.emptied or why
+  if job.command == "run" then
+    local why
+    job.plan, why = plans.apply_platform(job.plan, job.target.platform, job.implicit)
+    job.emptied = job.emptied or why
+  end
   local watch = progress.new(host, {
     version = given.version, target = job.target, recipe = job.recipe, names = names_of(job.plan),
     json_report = job.reports.json_file,
@@ -244,7 +281,10 @@ end
 --- Shows the selection or the plan, and runs nothing.
 local function show(job, host, given)
   local code
-  if job.options.list or job.options.explain then
+  if job.command == "rbac" then
+    fit_platform(job)
+    code = rbac.print(job, host)
+  elseif job.options.list or job.options.explain then
     code = describe.print(job, host, given.terminal.width)
   else
     code = dry_run.print(job, host, given)
@@ -265,12 +305,16 @@ return function(given, host)
   if problems:any() then
     host.write("stderr", problems:text())
     return USAGE
-  elseif job.options.list or job.options.explain or job.options.dry_run then
+  elseif job.command == "rbac" or job.options.list or job.options.explain or job.options.dry_run then
     return show(job, host, given)
   end
   local cluster = open_cluster(job)
   if not cluster then
     return USAGE
+  end
+  if job.command == "doctor" then
+    fit_platform(job)
+    job.plan = doctor.plan(job, given, host, cluster)
   end
   job.id = result.run_id(job.start, host.random())
   local style = {

@@ -2,15 +2,19 @@
 --- What is about to run: each chosen check with its time limit, its turn, and whether it applies.
 local emptied = require "aicr.engine.emptied"
 local platform = require "aicr.engine.platform"
+local rbac = require "aicr.engine.rbac"
 
 local M = {}
 
 local TIMEOUT_MS <const> = { deployment = 300000, conformance = 300000, performance = 1800000 }
 
---- Fills what a check did not say: its time limit (and who set it) and whether it runs alone.
+--- Fills what a check did not say: its time limit (and who set it), whether it runs alone, and the command that grants
+--- what it needs.
 --- @param items table chosen checks in order
-function M.complete(items)
+--- @param namespace string|nil the option of that name
+function M.complete(items, namespace)
   for _, item in ipairs(items) do
+    item.grant = rbac.command(item, namespace)
     item.timeout_from = item.timeout_from or (item.meta.timeout_ms and "check" or "default")
     item.timeout_ms = item.timeout_ms or item.meta.timeout_ms or TIMEOUT_MS[item.phase]
     item.exclusive = item.meta.exclusive

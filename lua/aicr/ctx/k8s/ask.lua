@@ -37,23 +37,27 @@ local CAN <const> = { namespace = "string", name = "string", subresource = "stri
 
 --- May this run's user do it? Asks the server (SelfSubjectAccessReview).
 -- @param verb string as Kubernetes spells it: get, list, create, …
--- @param resource string such as "pods" or "networks.networking.gke.io"
+-- @param resource string such as "pods" or "networks.networking.gke.io", or a path that is no resource's: "/healthz"
 -- @param opts table|nil {namespace=(nil: in all), name=, subresource=}
 -- @return boolean; string the server's reason, may be empty
 function M.can(_, verb, resource, opts)
   arguments.named(resource, verb, nil, "ctx.k8s:can")
   opts = arguments.options(opts, CAN, "ctx.k8s:can")
-  local plural, group = resource:match("^([^.]*)%.?(.*)$")
+  local spec = { nonResourceAttributes = { verb = verb, path = resource } }
+  if resource:sub(1, 1) ~= "/" then
+    local plural, group = resource:match("^([^.]*)%.?(.*)$")
+    spec = {
+      resourceAttributes = {
+        verb = verb, resource = plural, group = group, namespace = opts.namespace, name = opts.name,
+        subresource = opts.subresource,
+      },
+    }
+  end
   local answer = k8s.call("ctx.k8s:can", {
     verb = "create", apiVersion = "authorization.k8s.io/v1", kind = "SelfSubjectAccessReview", free = true,
     body = {
       apiVersion = "authorization.k8s.io/v1", kind = "SelfSubjectAccessReview",
-      spec = {
-        resourceAttributes = {
-          verb = verb, resource = plural, group = group, namespace = opts.namespace, name = opts.name,
-          subresource = opts.subresource,
-        },
-      },
+      spec = spec,
     },
   })
   local status = type(answer.status) == "table" and answer.status or {}

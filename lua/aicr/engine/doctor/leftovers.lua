@@ -1,0 +1,47 @@
+-- SPDX-License-Identifier: Apache-2.0
+--- Did an earlier run leave something? Looks for its label among the kinds of objects that the selected checks make.
+local MARK <const> = "app.kubernetes.io/managed-by=aicr-run"
+local SHOWN <const> = 5
+
+return {
+  name = "leftovers",
+  phase = "deployment",
+  summary = "Earlier runs left nothing behind",
+  timeout = "2m",
+  params = {
+    kinds = { type = "list", default = {}, help = "what is looked at: resource with its group, namespace" },
+  },
+  needs = {},
+
+  run = function(ctx)
+    local names, n, fixes = {}, 0, {}
+    for _, kind in ipairs(ctx.params.kinds) do
+      local objects, err = ctx:try(ctx.k8s.list, ctx.k8s, kind.resource, { namespace = kind.namespace, label = MARK })
+      if not objects and err.reason ~= "api-not-served" then
+        error(err, 0)
+      end
+      for _, object in ipairs(objects or {}) do
+        local meta = object.metadata
+        local name = ("%s/%s%s"):format(kind.resource, meta.name, meta.namespace and " in " .. meta.namespace or "")
+        n = n + 1
+        names[#names + 1] = #names < SHOWN and name or nil
+        ctx:evidence("%s, of run %s, made %s", name, (meta.labels or {})["aicr-run/run"] or "unknown",
+          meta.creationTimestamp or "at an unknown time")
+      end
+      if objects and #objects > 0 then
+        fixes[#fixes + 1] = ("kubectl delete %s %s -l %s"):format(kind.resource,
+          kind.namespace and "-n " .. kind.namespace or "-A", MARK)
+      end
+    end
+    if n > 0 then
+      ctx:fail {
+        code = "CONFLICT", reason = "leftovers",
+        message = ("%d %s of earlier runs: %s%s"):format(n, n == 1 and "object" or "objects",
+          table.concat(names, ", "), n > #names and ", …" or ""),
+        why = "a run that was killed could not clean up; one that goes on now has objects too",
+        fix = table.concat(fixes, " && "),
+      }
+    end
+    return ("none among %d %s of objects"):format(#ctx.params.kinds, #ctx.params.kinds == 1 and "kind" or "kinds")
+  end,
+}
