@@ -13,8 +13,6 @@ local REGENERATE <const> = "Generate the recipe again for this cluster (aicr rec
 local REAPPLY <const> = "Deploy the bundle of this recipe again, or generate recipe and bundle"
   .. " again if the new order is wanted. Look with: kubectl get clustertrainingruntime "
   .. gke.RUNTIME .. " -o yaml"
-local GRANT <const> = "Let the caller list networks.networking.gke.io and get"
-  .. " clustertrainingruntimes.trainer.kubeflow.org, then run the check again."
 
 return {
   name = "gke-gpu-nic-networks",
@@ -57,8 +55,6 @@ the recipe ships the runtime, compares the three. It reads, it repairs nothing.]
     ["annotation-malformed"] = REAPPLY,
     ["annotation-empty"] = REAPPLY,
     ["annotation-first-entry"] = REAPPLY,
-    ["forbidden"] = GRANT,
-    ["unauthenticated"] = GRANT,
   },
 
   run = function(ctx)

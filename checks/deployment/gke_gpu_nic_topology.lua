@@ -64,10 +64,6 @@ networks an interface is on is not compared with the recipe.]],
     ["api-not-served"] = gke.PROVISIONING,
     ["no-gpu-nodes"] = "Check that the a3-megagpu-8g node pool exists, is not scaled to zero and"
       .. " carries the label. Look with: kubectl get nodes -L cloud.google.com/gke-accelerator",
-    ["forbidden"] = "Let the caller list nodes and networks.networking.gke.io, then run the check"
-      .. " again.",
-    ["unauthenticated"] = "Let the caller list nodes and networks.networking.gke.io, then run the"
-      .. " check again.",
   },
 
   run = function(ctx)

@@ -157,12 +157,52 @@ describe("the outcome of a check", function()
   end)
 
   it("has a next step for the client's and the host's own reasons", function()
-    for _, reason in ipairs { "forbidden", "not-recorded", "undeclared-permission",
-      "api-not-served" } do
+    for reason in ([[forbidden unauthenticated not-recorded undeclared-permission api-not-served connect dns proxy-dns
+      timeout deadline tls-verify tls-handshake tls-config connection-lost unavailable throttled server-error
+      server-timeout protocol redirect-refused discovery-incomplete transport conflict already-exists config-invalid
+      config-not-found context-not-found config-unsupported-auth exec-plugin-not-found exec-plugin-failed no-cluster
+      cleanup coverage memory budget script]]):gmatch "%S+" do
       assert.is_string(of(raised { code = "INTERNAL", reason = reason, message = "m" }).fix, reason)
     end
     assert.truthy(of({ how = "deadline" }).fix:find("--set x.timeout=", 1, true))
     assert.truthy(of({ how = "deadline" }).message:find("time limit of 2m", 1, true))
+  end)
+
+  local next_steps = {
+    { "forbidden", 'list nodes: forbidden (HTTP 403): User "x" cannot list resource "nodes"',
+      "aicr-run rbac x | kubectl apply -f -" },
+    { "forbidden", 'create pods: forbidden (HTTP 403): admission webhook "w" denied the request: no',
+      "ask who runs the webhook that the message names: kubectl get "
+      .. "validatingwebhookconfigurations,mutatingwebhookconfigurations" },
+    { "forbidden", "create pods: forbidden (HTTP 403): exceeded quota: q, requested: pods=1",
+      "make room in the quota: kubectl describe resourcequota -A" },
+    { "tls-verify", "SSL certificate problem: unable to get local issuer certificate",
+      "give the authority that signed the server's certificate: kubectl config set-cluster NAME "
+      .. "--certificate-authority=FILE --embed-certs" },
+    { "tls-verify", "SSL: no alternative certificate subject name matches target host name '198.18.0.3'",
+      "use an address that the server's certificate names, or tell its name: kubectl config set-cluster NAME "
+      .. "--tls-server-name=HOST" },
+    { "timeout", "the server did not answer in time",
+      "see whether the server is reachable from here (address, VPN, proxy): kubectl cluster-info" },
+    { "timeout", "the check did not end within its time limit of 2m",
+      "give the check more time: --set x.timeout=30m" },
+    { "already-exists", 'pods "probe" already exists', "see whose it is, then kubectl delete pods probe, or choose "
+      .. "another name: kubectl get pods -A -l app.kubernetes.io/managed-by=aicr-run" },
+    { "cleanup", "clean-up could not be confirmed: -n a pod/x is left; remove it with: kubectl delete -n a pod/x; "
+      .. "-n b job.batch/y is left, held by z; remove it with: kubectl delete -n b job.batch/y",
+      "kubectl delete -n a pod/x && kubectl delete -n b job.batch/y" },
+  }
+  for i, row in ipairs(next_steps) do
+    it(("has the next step that fits what is told: %s %d"):format(row[1], i), function()
+      assert.equal(row[3], of(raised { code = "INTERNAL", reason = row[1], message = row[2] }).fix)
+    end)
+  end
+
+  it("grants to a file on disk by its path, in the namespace of the run", function()
+    local advice = require "aicr.engine.advice"
+    assert.equal("aicr-run rbac 'a b/c.lua' | kubectl apply -f -",
+      advice.fix("forbidden", { name = "c", path = "a b/c.lua", origin = "file" }))
+    assert.equal("x", advice.fix("forbidden", { name = "c", grant = "x" }))
   end)
 
   it("names the resource that may be meant before all else", function()

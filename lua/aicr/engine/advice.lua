@@ -1,37 +1,59 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- What to do next about a reason that no check explains itself: the client's, the host's and the
 --- engine's own. A check's `fixes` come first.
+local rbac = require "aicr.engine.rbac"
+
 local M = {}
 
-local VIEW <const> = "grant the permission that the check needs, or run with credentials that have "
-  .. "it: kubectl auth can-i --list"
-local AGAIN <const> = "run the check again; if it repeats, look at the API server: "
-  .. "kubectl get --raw /readyz?verbose"
+local READYZ <const> = "kubectl get --raw '/readyz?verbose'"
+local AGAIN <const> = "run the check again; if it repeats, look at the API server: " .. READYZ
+local REACH <const> = "see whether the server is reachable from here (address, VPN, proxy): kubectl cluster-info"
+local DOCTOR <const> = "aicr-run doctor"
 
 local FIX <const> = {
-  ["no-cluster"] = "name a cluster or a recording of one: --recording DIR",
+  ["no-cluster"] = "name a cluster or a recording of one: --kubeconfig FILE, --recording DIR",
+  ["config-not-found"] = "name a kubeconfig: --kubeconfig FILE, or KUBECONFIG=FILE",
+  ["config-invalid"] = "correct the file at the place named, then look: kubectl config view --minify",
+  ["config-unsupported-auth"] = "let the user of the context log in with a certificate, a token or a credential "
+    .. "plug-in: kubectl config set-credentials --help",
+  ["context-not-found"] = "choose one that is there: kubectl config get-contexts",
+  ["exec-plugin-not-found"] = "install the plug-in that the message names, or put it on PATH; then: " .. DOCTOR,
+  ["exec-plugin-failed"] = "run the plug-in by hand, or log in again, then: kubectl auth whoami",
   ["not-recorded"] = "add the whole answer to the recording: kubectl get RESOURCE -A -o json > "
     .. "RECORDING/RESOURCE.json (when there is none of it: kubectl get --raw PATH)",
   ["recording-changed"] = "run again when nothing writes to the recording any more",
   ["undeclared-permission"] = "add the line that the message names to the check's needs",
   ["not-available"] = "remove the check from the recipe, or use a release that has it",
-  forbidden = VIEW,
-  unauthorized = VIEW,
-  unauthenticated = VIEW,
+  unauthenticated = "renew the credentials (log in again, or ask for a new kubeconfig); see which are used: "
+    .. "kubectl config view --minify",
   ["api-not-served"] = "install what serves this API, then look: kubectl api-resources",
+  connect = REACH,
+  dns = "see whether the server's name is right and known here: kubectl config view --minify "
+    .. "-o jsonpath='{.clusters[0].cluster.server}'",
+  ["proxy-dns"] = "correct the proxy's name in HTTPS_PROXY or in the kubeconfig: env | grep -i proxy",
+  ["tls-verify"] = "give the authority that signed the server's certificate: "
+    .. "kubectl config set-cluster NAME --certificate-authority=FILE --embed-certs",
+  ["tls-handshake"] = "see whether a TLS server is at that address, and what a proxy makes of it: kubectl cluster-info",
+  ["tls-config"] = "correct the certificate or key that the kubeconfig names: kubectl config view --minify",
+  ["connection-lost"] = AGAIN,
+  deadline = AGAIN,
   throttled = AGAIN,
   unavailable = AGAIN,
   ["server-error"] = AGAIN,
   ["server-timeout"] = AGAIN,
-  deadline = AGAIN,
-  connect = AGAIN,
-  ["connection-lost"] = AGAIN,
+  protocol = "see whether that address is a Kubernetes API server: kubectl version",
+  ["unexpected-response"] = "see whether that address is a Kubernetes API server: kubectl version",
+  ["redirect-refused"] = "name the server itself, not what leads to it: kubectl config view --minify",
+  ["discovery-incomplete"] = "see which API is down: kubectl get apiservices",
+  transport = DOCTOR,
+  conflict = "see who owns the fields or changed the object meanwhile: kubectl get RESOURCE NAME --show-managed-fields",
   memory = "let the check keep less at once: each() instead of list(), and no growing tables",
   budget = "look for a loop in the check that does not end",
   script = "correct the check at the place named",
   interrupted = "run again",
   canceled = "run again",
   ["invalid-constraint"] = 'correct the constraint in the recipe: OP NUMBER, such as ">= 250"',
+  coverage = "see in the evidence which part could not be verified, or run without --strict",
 }
 
 local MISSPELT <const> = { ["api-not-served"] = true, ["not-recorded"] = true }
@@ -44,16 +66,70 @@ function M.misspelt(out)
   return near and ("write %s in the check and in its needs, if that is meant"):format(near)
 end
 
+-- A refusal that no role lifts: text of the server → what to do.
+local REFUSALS <const> = {
+  { "admission webhook", "ask who runs the webhook that the message names: kubectl get "
+    .. "validatingwebhookconfigurations,mutatingwebhookconfigurations" },
+  { "exceeded quota", "make room in the quota: kubectl describe resourcequota -A" },
+  { "violates PodSecurity", "choose a namespace that allows such pods: kubectl get namespaces -L "
+    .. "pod-security.kubernetes.io/enforce" },
+  { "being terminated", "wait until the namespace is gone, or choose another one: --namespace NS" },
+}
+
+local BY_MESSAGE = {}
+
+function BY_MESSAGE.forbidden(item, text)
+  for _, refusal in ipairs(REFUSALS) do
+    if text:find(refusal[1], 1, true) then
+      return refusal[2]
+    end
+  end
+  return item.grant or rbac.command(item)
+end
+
+BY_MESSAGE.unauthorized = BY_MESSAGE.forbidden
+
+function BY_MESSAGE.timeout(item, text)
+  if text:find("server", 1, true) and not text:find("time limit", 1, true) then
+    return REACH
+  end
+  return ("give the check more time: --set %s.timeout=30m"):format(item.name)
+end
+
+function BY_MESSAGE.cleanup(_, text)
+  local commands = {}
+  for command in text:gmatch("remove it with: (kubectl delete [%w%s%./_-]*[%w])") do
+    commands[#commands + 1] = command
+  end
+  return #commands > 0 and table.concat(commands, " && ")
+    or "look what is left, then kubectl delete it: kubectl get all -A -l app.kubernetes.io/managed-by=aicr-run"
+end
+
+BY_MESSAGE["already-exists"] = function(_, text)
+  local kind, name = text:match('([%l.]+) "([%w.-]+)" already exists')
+  return kind and ("see whose it is, then kubectl delete %s %s, or choose another name: kubectl get %s -A "
+    .. "-l app.kubernetes.io/managed-by=aicr-run"):format(kind, name, kind)
+    or "see what an earlier run left: " .. DOCTOR
+end
+
+BY_MESSAGE["tls-verify"] = function(_, text)
+  if text:find("subject name", 1, true) or text:find("does not match", 1, true) then
+    return "use an address that the server's certificate names, or tell its name: "
+      .. "kubectl config set-cluster NAME --tls-server-name=HOST"
+  elseif text:find("expired", 1, true) or text:find("not yet valid", 1, true) then
+    return "compare the clocks, then renew the server's certificate: timedatectl status"
+  end
+  return FIX["tls-verify"]
+end
+
 --- The general fix for a reason, or nil.
 --- @param reason string|nil
---- @param name string the check's name
-function M.fix(reason, name)
-  if reason == "timeout" then
-    return ("give the check more time: --set %s.timeout=30m"):format(name)
-  elseif reason == "cleanup" then
-    return "look what is left: kubectl get all -A -l app.kubernetes.io/managed-by=aicr-run"
-  elseif reason == "coverage" then
-    return "see in the evidence which part could not be verified, or run without --strict"
+--- @param item table|nil the planned check: name, path, grant (the command that gives it its permissions)
+--- @param message string|nil what happened
+function M.fix(reason, item, message)
+  local by_message = BY_MESSAGE[reason]
+  if by_message then
+    return by_message(item or { name = "CHECK" }, message or "")
   end
   return FIX[reason]
 end

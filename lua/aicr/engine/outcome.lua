@@ -348,7 +348,7 @@ function M.finish(out, item)
   out.notes = out.notes or {}
   local fixes = item.meta and item.meta.fixes or {}
   if out.outcome == "fail" or out.outcome == "error" then
-    local fix = out.fix or opt(fixes[out.reason]) or advice.fix(out.reason, item.name)
+    local fix = out.fix or opt(fixes[out.reason]) or advice.fix(out.reason, item, out.message)
     local misspelt = advice.misspelt(out)
     out.fix = misspelt and fix and ("%s; if not: %s"):format(misspelt, fix) or misspelt or fix
     out.result = out.result or (out.outcome == "fail" and diff_phrase(out)) or out.message

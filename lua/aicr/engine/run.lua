@@ -2,6 +2,7 @@
 --- Runs a plan: which check may start now, what its end means for the others, signals, the run's
 --- time limit, retries. Phases follow one another; in a phase checks run side by side, exclusive
 --- ones alone.
+local advice = require "aicr.engine.advice"
 local attempts = require "aicr.engine.attempts"
 local errors = require "aicr.native.error"
 local outcome = require "aicr.engine.outcome"
@@ -84,7 +85,7 @@ function Run:withheld(item)
     local err = self.cluster.error or {}
     return {
       outcome = "error", code = "INVALID_REQUEST", reason = "no-cluster",
-      message = err.message or "no cluster is configured",
+      message = err.message or "no cluster is configured", fix = advice.fix(err.reason),
     }
   end
 end
