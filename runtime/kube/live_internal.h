@@ -45,7 +45,7 @@ struct kube_transfer {
   struct kube_request rq; /* its strings belong to the owner */
   char path[512];         /* the path of a request of our own */
   CURL *easy;
-  struct curl_slist *headers;
+  struct curl_slist *headers, connect_to;
   struct aicr_buf url;
   char curl_text[CURL_ERROR_SIZE];
   struct live_exec *exec; /* of KUBE_EXEC in flight */

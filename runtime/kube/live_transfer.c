@@ -287,13 +287,10 @@ static bool set_limits(struct kube_transfer *t, int64_t now_ms)
 
 static bool set_target(struct kube_transfer *t)
 {
-  char *connect_to = t->live->target.connect_to;
-  if (connect_to == NULL) {
-    return true;
-  }
-  static struct curl_slist one;
-  one.data = connect_to;
-  return curl_easy_setopt(t->easy, CURLOPT_CONNECT_TO, &one) == CURLE_OK;
+  t->connect_to.data = t->live->target.connect_to;
+  return t->connect_to.data == NULL ||
+         curl_easy_setopt(t->easy, CURLOPT_CONNECT_TO, &t->connect_to) ==
+             CURLE_OK;
 }
 
 bool kube_live_prepare(struct kube_transfer *t, const char *authorization,
@@ -403,6 +400,13 @@ static void classify(struct kube_transfer *t, CURLcode result, int64_t now_ms)
       {CURLE_FILESIZE_EXCEEDED, KUBE_TRANSPORT_CUT, "response-too-large"},
   };
   struct kube_answer *a = &t->answer;
+  long proxy = 0;
+  curl_easy_getinfo(t->easy, CURLINFO_HTTP_CONNECTCODE, &proxy);
+  if (result == CURLE_RECV_ERROR && proxy >= 300) {
+    a->transport = KUBE_TRANSPORT_RESET;
+    a->reason = "proxy-refused";
+    return;
+  }
   if (result == CURLE_OPERATION_TIMEDOUT) {
     a->transport = timed_out(t, now_ms);
     return;

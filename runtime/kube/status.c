@@ -479,6 +479,7 @@ static const char *reason_text(const char *reason)
       {"tls-config", "the client's own certificate or CA cannot be used"},
       {"tls-handshake", "no TLS connection could be made"},
       {"proxy-dns", "the proxy's name is not known"},
+      {"proxy-refused", "the proxy did not connect to the server"},
   };
   for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
     if (strcmp(words[i][0], reason) == 0) {

@@ -187,6 +187,19 @@ static inline void assert_answer(struct kube_client *c, const char *question,
   aicr_buf_free(&out);
 }
 
+/* … of which only the beginning is sure. */
+static inline void assert_begins(struct kube_client *c, const char *question,
+                                 const char *answer)
+{
+  struct aicr_buf out;
+  aicr_buf_init(&out, 1 << 20);
+  ask_live_text(c, question, &out);
+  if (strncmp(out.data, answer, strlen(answer)) != 0) {
+    fail_msg("%s, not %s", out.data, answer);
+  }
+  aicr_buf_free(&out);
+}
+
 /* A question to a server that answers so. */
 struct live_row {
   const char *what;

@@ -31,6 +31,8 @@ local FIX <const> = {
   dns = "see whether the server's name is right and known here: kubectl config view --minify "
     .. "-o jsonpath='{.clusters[0].cluster.server}'",
   ["proxy-dns"] = "correct the proxy's name in HTTPS_PROXY or in the kubeconfig: env | grep -i proxy",
+  ["proxy-refused"] = "let the proxy connect to the server, or go past it: NO_PROXY=HOST, or proxy-url in the "
+    .. "kubeconfig: kubectl config view --minify",
   ["tls-verify"] = "give the authority that signed the server's certificate: "
     .. "kubectl config set-cluster NAME --certificate-authority=FILE --embed-certs",
   ["tls-handshake"] = "see whether a TLS server is at that address, and what a proxy makes of it: kubectl cluster-info",
