@@ -225,7 +225,9 @@ static bool open_cluster(lua_State *L, struct aicr_host *h,
     return aicr_host_open_recording(h, recording, warnings, err);
   options.kubeconfig = cluster_option(L, "kubeconfig");
   options.context = cluster_option(L, "context");
-  return aicr_host_open_live(h, &options, facts, warnings, err);
+  lua_getfield(L, 1, "trace");
+  return aicr_host_open_live(h, &options, lua_toboolean(L, -1), facts, warnings,
+                             err);
 }
 
 static void set_text(lua_State *L, const char *field, const char *text)
@@ -236,10 +238,11 @@ static void set_text(lua_State *L, const char *field, const char *text)
   lua_setfield(L, -2, field);
 }
 
-/* cluster{recording=} or cluster{kubeconfig=, context=}, without either the
- * cluster that the environment names -> {ok=true, server_version=, context=,
- * captured=, server=, source=, insecure=, warnings=} | {ok=false, error=,
- * warnings=}                                                   [-0, +1, v] */
+/* cluster{recording=} or cluster{kubeconfig=, context=, trace=}, without either
+ * the cluster that the environment names -> {ok=true, server_version=,
+ * context=, captured=, server=, source=, insecure=, warnings=} | {ok=false,
+ * error=, warnings=}                                                   [-0, +1,
+ * v] */
 static int cluster(lua_State *L)
 {
   struct aicr_host *h = aicr_host_of(L);

@@ -39,8 +39,13 @@ bool aicr_host_open_recording(struct aicr_host *h, const char *dir,
   return backend && take(h, backend, err);
 }
 
+static void print_trace(const char *line)
+{
+  fprintf(stderr, "trace: %s\n", line);
+}
+
 bool aicr_host_open_live(struct aicr_host *h,
-                         const struct kube_config_options *options,
+                         const struct kube_config_options *options, bool trace,
                          struct aicr_cluster_facts *facts,
                          struct aicr_buf *warnings, struct aicr_error *err)
 {
@@ -54,6 +59,8 @@ bool aicr_host_open_live(struct aicr_host *h,
     snprintf(facts->source, sizeof(facts->source), "%s", config.source);
     facts->insecure = config.insecure;
     backend = kube_live_open(&config, err);
+    if (backend)
+      backend->trace = trace ? print_trace : NULL;
   } else {
     kube_config_free(&config);
   }

@@ -45,10 +45,11 @@ struct aicr_cluster_facts {
 /* Prints the versions of the libraries that talk to clusters, a line each. */
 void aicr_host_print_libraries(void);
 
-/* Opens a live cluster to work on; nothing is sent yet. Errors: those of
+/* Opens a live cluster to work on; nothing is sent yet. With trace each
+ * exchange is told on stderr. Errors: those of
  * kube_config_load(). */
 bool aicr_host_open_live(struct aicr_host *h,
-                         const struct kube_config_options *options,
+                         const struct kube_config_options *options, bool trace,
                          struct aicr_cluster_facts *facts,
                          struct aicr_buf *warnings, struct aicr_error *err);
 

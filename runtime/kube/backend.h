@@ -114,6 +114,9 @@ struct kube_backend_ops {
 struct kube_backend {
   const struct kube_backend_ops *ops;
   int wake; /* a descriptor whose input ends a poll, -1: none */
+  /* Told of each exchange in a line: verb, address, outcome; never headers or
+   * bodies. NULL: nobody listens. */
+  void (*trace)(const char *line);
 };
 
 #endif

@@ -142,6 +142,7 @@ static void begin(struct kube_transfer *t, int64_t now_ms)
   case KUBE_CREDENTIAL_READY:
     if (send_request(t, authorization, now_ms)) {
       t->state = LIVE_FLIGHT;
+      t->sent_ms = now_ms;
       l->in_flight += is_long(t) ? 0 : 1;
       return;
     }
@@ -177,6 +178,7 @@ static void settle(struct kube_transfer *t, int64_t retry_after_ms,
                          .backoff_ms = l->backoff_ms};
   try.unsent = kube_live_unsent(t);
   try.attempts = t->attempts;
+  kube_live_trace(t, now_ms);
   kube_live_release(t);
   l->in_flight -= is_long(t) ? 0 : 1;
   t->state = LIVE_DONE;

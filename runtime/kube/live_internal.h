@@ -53,7 +53,7 @@ struct kube_transfer {
   bool headed; /* the head of the answer came to its end */
   size_t body_max;
   const char *refused; /* the reason for which we ended it */
-  int64_t due_ms;
+  int64_t due_ms, sent_ms;
   unsigned attempts;
   bool reauthenticated;
   bool paused, streamed; /* of a stream: curl waits; some of it was told */
@@ -116,6 +116,9 @@ bool kube_live_exec_wait(const struct kube_transfer *t, struct curl_waitfd *fd,
                          int64_t *due_ms);
 bool kube_live_exec_unsent(const struct kube_transfer *t);
 void kube_live_exec_release(struct kube_transfer *t);
+
+/* live_trace.c: tells who listens of an exchange that ended. */
+void kube_live_trace(const struct kube_transfer *t, int64_t now_ms);
 
 /* live_discovery.c */
 enum kube_resolved kube_live_resolve(struct kube_backend *b,

@@ -175,6 +175,7 @@ local function open_cluster(job)
   local options = job.options
   local cluster = job.host.cluster {
     recording = options.recording, kubeconfig = options.kubeconfig, context = options.context,
+    trace = options.log_level == "trace",
   }
   for _, warning in ipairs(cluster.warnings or {}) do
     say(job.host, "warning: " .. warning)
@@ -197,6 +198,11 @@ local function fit_platform(job)
   job.emptied = job.emptied or why
 end
 
+--- True where nothing proves that the answers are the server's.
+local function is_insecure(cluster)
+  return cluster.insecure or (cluster.server or ""):find("^http://") ~= nil
+end
+
 --- The facts of the target, and the platform of the run.
 local function look_at_target(job, cluster, context)
   local found, signal = {}, nil
@@ -207,7 +213,8 @@ local function look_at_target(job, cluster, context)
     job.suites)
   job.target_reason = found.reason
   job.target = {
-    context = cluster.context, server = cluster.server, insecure = cluster.insecure or nil,
+    context = cluster.context or (cluster.source == "in-cluster" and cluster.source or nil),
+    server = cluster.server, insecure = is_insecure(cluster) or nil,
     server_version = cluster.server_version or found.server_version,
     recording = job.options.recording,
     platform = name or found.platform, gpu_nodes = found.gpu_nodes, gpus = found.gpus,
@@ -314,9 +321,13 @@ return function(given, host)
   end
   if job.command == "doctor" then
     fit_platform(job)
+    job.insecure = is_insecure(cluster)
     job.plan = doctor.plan(job, given, host, cluster)
   end
   job.id = result.run_id(job.start, host.random())
+  if job.options.log_level == "trace" then
+    given.terminal.live = nil -- its lines would be written into the live region
+  end
   local style = {
     terminal = given.terminal, quiet = job.options.quiet, verbose = (job.options.verbose or 0) > 0,
     stream = writer.streams(job.reports, given.terminal), heartbeat_ms = job.limits.heartbeat_ms,
