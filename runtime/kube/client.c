@@ -310,6 +310,10 @@ static bool take_answer(struct kube_call *call, struct kube_answer *answer)
   bool asks = call->rq.verb != KUBE_RAW && (a->http == 403 || a->http == 404 ||
                                             a->error.code != AICR_CODE_NONE);
   if (asks && b->ops->served == NULL) {
+    if (kube_status_names_object(a)) {
+      fail_with(call, KUBE_SERVED_YES);
+      return true;
+    }
     if (a->error.code == AICR_CODE_NONE && explain(call)) {
       return false;
     }

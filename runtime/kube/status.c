@@ -544,3 +544,16 @@ void kube_status_error(const struct kube_request *rq,
   fail_http(answer, &status, &row, call, err);
   cJSON_Delete(status.tree);
 }
+
+bool kube_status_names_object(const struct kube_answer *answer)
+{
+  struct status status;
+  struct aicr_error ignored;
+  if (answer->http != 404 || !read_status(answer, &status, &ignored)) {
+    return false;
+  }
+  int http = http_of_reason(status.reason);
+  bool names = status.name[0] != '\0' && (http == 0 || http == 404);
+  cJSON_Delete(status.tree);
+  return names;
+}

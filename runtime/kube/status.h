@@ -26,4 +26,8 @@ void kube_status_error(const struct kube_request *rq,
                        enum kube_served served, struct aicr_error *err,
                        struct kube_failure *failure);
 
+/* Does a 404 name an object? Then it is that which is absent, and its API is
+ * served. */
+bool kube_status_names_object(const struct kube_answer *answer);
+
 #endif
