@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "bind/bind.h"
+#include "bind/fields.h"
 #include "core/json_list.h"
 
 /* bench-json WAY PAGE ROUNDS
@@ -15,8 +16,9 @@
  * Reads a page of a PodList ROUNDS times and prints the median of CPU
  * milliseconds for one reading, the number of pods and the sum of their GPUs.
  * Ways: check (our reader, values discarded), cut (into items), lua (cut, each
- * item pushed as a Lua table, name and GPUs taken there), cjson (the page
- * parsed, name and GPUs of each pod pushed). */
+ * item pushed as a Lua table, name and GPUs taken there), fields (the same
+ * with the two fields only), cjson (the page parsed, name and GPUs of each pod
+ * pushed). */
 
 #define ROUNDS_MAX 1000
 #define CHUNK      (16u << 10) /* what a transfer hands over at once */
@@ -92,8 +94,19 @@ static void check_page(lua_State *L, const struct page *p)
     die(err.message);
 }
 
-/* Cuts the page, chunk by chunk; pushes each item where there is an L. */
-static void cut(lua_State *L, const struct page *p)
+static void push_item(lua_State *L, const struct aicr_json_list *list,
+                      int fields)
+{
+  if (fields)
+    aicr_push_json_fields(L, fields, list->item, list->item_len);
+  else
+    aicr_push_json(L, list->item, list->item_len, AICR_JSON_DROP_NULLS);
+  take(L, "pod", 1);
+}
+
+/* Cuts the page, chunk by chunk; pushes each item where there is an L, with the
+ * fields at that index only, unless it is 0. */
+static void cut(lua_State *L, const struct page *p, int fields)
 {
   struct aicr_json_list list;
   enum aicr_json_list_result result;
@@ -106,10 +119,8 @@ static void cut(lua_State *L, const struct page *p)
       break;
     if (result == AICR_LIST_ERROR)
       die(list.reader.error.message);
-    if (result == AICR_LIST_ITEM && L) {
-      aicr_push_json(L, list.item, list.item_len, AICR_JSON_DROP_NULLS);
-      take(L, "pod", 1);
-    }
+    if (result == AICR_LIST_ITEM && L)
+      push_item(L, &list, fields);
     if (result == AICR_LIST_MORE && fed == p->len)
       aicr_json_finish(&list.reader);
     else if (result == AICR_LIST_MORE) {
@@ -127,7 +138,24 @@ static void cut(lua_State *L, const struct page *p)
 static void cut_page(lua_State *L, const struct page *p)
 {
   (void)L;
-  cut(NULL, p);
+  cut(NULL, p, 0);
+}
+
+static void lua_page(lua_State *L, const struct page *p)
+{
+  cut(L, p, 0);
+}
+
+static void fields_page(lua_State *L, const struct page *p)
+{
+  lua_newtable(L);
+  lua_pushliteral(L, "metadata.name");
+  lua_rawseti(L, -2, 1);
+  lua_pushliteral(L, "spec.containers[*].resources.limits['nvidia.com/gpu']");
+  lua_rawseti(L, -2, 2);
+  aicr_push_fields(L, -1);
+  cut(L, p, lua_gettop(L));
+  lua_settop(L, 1);
 }
 
 static double gpus_of(const cJSON *pod)
@@ -170,11 +198,8 @@ static void cjson_page(lua_State *L, const struct page *p)
 static const struct way {
   const char *name;
   void (*read)(lua_State *L, const struct page *p);
-} ways[] = {{"check", check_page},
-            {"cut", cut_page},
-            {"lua", cut},
-            {"cjson", cjson_page},
-            {NULL, NULL}};
+} ways[] = {{"check", check_page},   {"cut", cut_page},     {"lua", lua_page},
+            {"fields", fields_page}, {"cjson", cjson_page}, {NULL, NULL}};
 
 static double cpu_ms(void)
 {
@@ -224,7 +249,7 @@ int main(int argc, char **argv)
   while (argc == 4 && way->name && strcmp(way->name, argv[1]) != 0)
     way++;
   if (rounds < 1 || rounds > ROUNDS_MAX || !way->name) {
-    fputs("usage: bench-json check|cut|lua|cjson PAGE ROUNDS\n", stderr);
+    fputs("usage: bench-json check|cut|lua|fields|cjson PAGE ROUNDS\n", stderr);
     return 2;
   }
   p = read_page(argv[2]);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bind/bind.h"
+#include "bind/fields.h"
 #include "core/json_writer.h"
 
 /* aicr.native.k8s: the methods of ctx.k8s. Each starts a call, yields, and
@@ -39,7 +40,7 @@ static int box_close(lua_State *L)
 
 static struct aicr_k8s_box *new_box(lua_State *L)
 {
-  struct aicr_k8s_box *box = lua_newuserdatauv(L, sizeof(*box), 0);
+  struct aicr_k8s_box *box = lua_newuserdatauv(L, sizeof(*box), 1);
 
   box->call = NULL;
   box->gives_version = false;
@@ -81,7 +82,8 @@ const char *aicr_k8s_option(lua_State *L, int opts, const char *field)
 
 static void check_options(lua_State *L, int opts)
 {
-  static const char *const known[] = {"namespace", "label", "field", NULL};
+  static const char *const known[] = {"namespace", "label", "field", "fields",
+                                      NULL};
 
   luaL_checktype(L, opts, LUA_TTABLE);
   lua_pushnil(L);
@@ -93,7 +95,8 @@ static void check_options(lua_State *L, int opts)
     while (known[i] && strcmp(known[i], key) != 0)
       i++;
     if (!known[i])
-      luaL_error(L, "unknown option '%s': namespace, label, field", key);
+      luaL_error(L, "unknown option '%s': namespace, label, field, fields",
+                 key);
     lua_pop(L, 1);
   }
 }
@@ -307,15 +310,25 @@ static void fill_text(lua_State *L, const char *field, const char *text)
     set_text(L, field, text);
 }
 
-/* Pushes the item, with the apiVersion and kind of a typed list. */
-static void push_item(lua_State *L, const struct kube_call *call,
-                      const char *text, size_t len)
+/* Pushes the item of the call in the box at idx, with the apiVersion and kind
+ * of a typed list. The box's user value is the fields that are wanted. */
+static void push_item(lua_State *L, int idx, const char *text, size_t len)
 {
-  aicr_push_json(L, text, len, AICR_JSON_DROP_NULLS);
-  if (!lua_istable(L, -1))
-    return;
-  fill_text(L, "apiVersion", kube_call_item_api_version(call));
-  fill_text(L, "kind", kube_call_item_kind(call));
+  const struct aicr_k8s_box *box = lua_touserdata(L, idx);
+  bool all = lua_getiuservalue(L, idx, 1) == LUA_TNIL;
+  int fields = lua_gettop(L);
+
+  if (all)
+    aicr_push_json(L, text, len, AICR_JSON_DROP_NULLS);
+  else
+    aicr_push_json_fields(L, fields, text, len);
+  if (lua_istable(L, -1)) {
+    if (all || aicr_has_field(L, fields, "apiVersion"))
+      fill_text(L, "apiVersion", kube_call_item_api_version(box->call));
+    if (all || aicr_has_field(L, fields, "kind"))
+      fill_text(L, "kind", kube_call_item_kind(box->call));
+  }
+  lua_remove(L, fields);
 }
 
 /* list: index 1 the result, index 2 the box. */
@@ -332,7 +345,7 @@ static int got_items(lua_State *L, int status, lua_KContext ctx)
   for (;;) {
     switch (kube_call_next(box->call, &text, &len)) {
     case KUBE_CALL_ITEM:
-      push_item(L, box->call, text, len);
+      push_item(L, 2, text, len);
       lua_rawseti(L, 1, ++n);
       break;
     case KUBE_CALL_WAIT:
@@ -353,6 +366,8 @@ static int got_items(lua_State *L, int status, lua_KContext ctx)
 static struct aicr_k8s_box *start_list(lua_State *L, struct aicr_task *t)
 {
   struct kube_call_spec spec = {.verb = KUBE_LIST};
+  struct aicr_k8s_box *box;
+  int fields = 0;
 
   lua_settop(L, 3);
   spec.resource = check_name(L, 2, false);
@@ -361,8 +376,17 @@ static struct aicr_k8s_box *start_list(lua_State *L, struct aicr_task *t)
     spec.ns = aicr_k8s_option(L, 3, "namespace");
     spec.label = aicr_k8s_option(L, 3, "label");
     spec.field = aicr_k8s_option(L, 3, "field");
+    if (lua_getfield(L, 3, "fields") != LUA_TNIL) {
+      aicr_push_fields(L, -1);
+      fields = lua_gettop(L);
+    }
   }
-  return aicr_k8s_start(L, t, &spec, false);
+  box = aicr_k8s_start(L, t, &spec, false);
+  if (fields) {
+    lua_pushvalue(L, fields);
+    lua_setiuservalue(L, -2, 1);
+  }
+  return box;
 }
 
 static int list(lua_State *L, const char *what, bool gives_version)
@@ -380,7 +404,7 @@ static int list(lua_State *L, const char *what, bool gives_version)
   return aicr_k8s_wait(L, t, box, got_items);
 }
 
-/* k8s:list(resource [, {namespace=, label=, field=}]) -> array of objects.
+/* k8s:list(resource [, {namespace=, label=, field=, fields=}]) -> objects.
  * One result: behind ctx:try a second one would be taken for an error.
  *                                                      [yields] [-0, +1, v] */
 static int k8s_list(lua_State *L)
@@ -417,7 +441,7 @@ static int next_item(lua_State *L)
     return luaL_error(L, "this iteration is over");
   switch (kube_call_next(box->call, &text, &len)) {
   case KUBE_CALL_ITEM:
-    push_item(L, box->call, text, len);
+    push_item(L, lua_upvalueindex(1), text, len);
     return 1;
   case KUBE_CALL_WAIT:
     return aicr_k8s_wait(L, t, box, got_item);

@@ -250,6 +250,7 @@ static bool complete(struct aicr_json_list *l)
     }
   }
   l->state = IN_ITEMS;
+  l->reader.discard = false;
   l->count++;
   return true;
 }
@@ -279,6 +280,7 @@ static bool begin_item(struct aicr_json_list *l, enum aicr_json_token token)
   if (l->raw.len == 0)
     r->raw_pos = r->token_pos;
   l->state = IN_ITEM;
+  r->discard = true; /* the item is handed out as it stands */
   return true;
 }
 

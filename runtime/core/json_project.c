@@ -170,15 +170,25 @@ static bool skip(struct projection *p, enum aicr_json_token token)
 {
   unsigned depth = p->reader.depth;
 
-  if (token == AICR_JSON_ERROR)
-    return false;
-  if (token != AICR_JSON_OBJECT_BEGIN && token != AICR_JSON_ARRAY_BEGIN)
-    return true;
-  do {
-    if (aicr_json_next(&p->reader) == AICR_JSON_ERROR)
-      return false;
-  } while (p->reader.depth >= depth);
-  return true;
+  if (token == AICR_JSON_OBJECT_BEGIN || token == AICR_JSON_ARRAY_BEGIN) {
+    p->reader.discard = true;
+    do
+      token = aicr_json_next(&p->reader);
+    while (token != AICR_JSON_ERROR && p->reader.depth >= depth);
+    p->reader.discard = false;
+  }
+  return token != AICR_JSON_ERROR;
+}
+
+/* Behind the value of the member whose key was read. */
+static bool skip_member(struct projection *p)
+{
+  enum aicr_json_token token;
+
+  p->reader.discard = true;
+  token = aicr_json_next(&p->reader);
+  p->reader.discard = false;
+  return skip(p, token);
 }
 
 /* Appends what was read since `from`. */
@@ -199,7 +209,7 @@ static bool project_member(struct projection *p,
       aicr_json_fields_member(of, r->text, r->text_len);
 
   if (!f)
-    return skip(p, aicr_json_next(r));
+    return skip_member(p);
   if (!*first)
     aicr_buf_addc(p->out, ',');
   *first = false;

@@ -68,6 +68,7 @@ struct aicr_json_reader {
   uint32_t lex_cp, lex_high;
   size_t base;               /* bytes in the chunks before this one */
   size_t token_pos, raw_pos; /* in the chunk; raw_pos is json_list's */
+  bool discard;              /* texts with escapes are checked, not kept */
 };
 
 /* Begins a text. max_depth: containers that may be open at once, at most

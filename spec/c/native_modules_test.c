@@ -139,6 +139,11 @@ static const struct call {
     {"return k8s.find(k8s, 'nodes', 'none')", NULL, IN_TASK, NULL},
     {"return k8s.list(k8s, 'nodes', {label='a!=b'})", NULL, IN_TASK, NULL},
     {"return k8s.list_for_watch(k8s, 'nodes')", NULL, IN_TASK, NULL},
+    {"return k8s.list(k8s, 'nodes', {fields={'metadata.name', "
+     "'spec.taints[*].key', 'x.y', 'kind'}})",
+     NULL, IN_TASK, NULL},
+    {"return k8s.list(k8s, 'nodes', {fields={'a', 'b..c'}})", "name is missing",
+     IN_TASK, NULL},
     {"local n = 0 for x in k8s.each(k8s, 'nodes') do n = n + 1 end return n",
      NULL, IN_TASK, NULL},
     {"return k8s.known_version()", NULL, IN_TASK, NULL},
