@@ -212,6 +212,26 @@ describe("the human report", function()
       render({}, { target = target }):match("^[^\n]*"))
   end)
 
+  it("warns loudly of a server that proves nothing, also when quiet", function()
+    local WARNING <const> = "WARNING: nothing proves that these answers are the server's: its certificate is not verified "
+      .. "(insecure-skip-tls-verify or http:// in the kubeconfig)"
+    local target = { context = "train-01", insecure = true }
+    local out = render({ res("a", "pass") }, { target = target })
+    assert.equal(WARNING, out:match("^[^\n]*\n([^\n]*)"))
+    out = render({ res("a", "pass") }, { target = target }, { quiet = true })
+    assert.equal(WARNING, out:match("^[^\n]*"))
+    out = render({ res("a", "pass") }, { target = target }, { terminal = { utf8 = true, color = true } })
+    assert.truthy(out:find("\27[1;31mWARNING: ", 1, true))
+    assert.is_nil(render({ res("a", "pass") }):find("WARNING", 1, true))
+  end)
+
+  it("sends nobody from a row of doctor to its source", function()
+    local row = { origin = "doctor", code = "UNAUTHORIZED", reason = "forbidden", message = "m", fix = "f" }
+    local out = render { res("may-run-a", "fail", row) }
+    assert.is_nil(out:find("--explain", 1, true))
+    assert.is_nil(out:find(".lua", 1, true))
+  end)
+
   it("verbose shows what was compared and printed", function()
     local log = { { level = "info", text = "one\ntwo" }, { level = "warn", text = "three" } }
     local passing = res("a", "pass", {

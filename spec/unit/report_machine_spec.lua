@@ -144,6 +144,11 @@ describe("the native report", function()
     end
   end)
 
+  it("says of a target only where it is so that nothing proves its answers", function()
+    assert.is_nil(decoded({}).target.insecure)
+    assert.is_true(decoded({}, { target = { insecure = true } }).target.insecure)
+  end)
+
   it("writes times, seeds and big integers as the reference says", function()
     local text = native.render(model({ res("a", "pass", {
       started = 1773173446100,
@@ -274,6 +279,13 @@ describe("the JUnit report", function()
     end
     assert.same({ "aicr-run.run=20260310t201044-7f3a", "aicr-run.seed=20260310",
       "recipe=h100-gke" }, out)
+  end)
+
+  it("says as a property that nothing proves the answers", function()
+    local _, text = parsed({ res("a", "pass") }, { target = { insecure = true } })
+    assert.truthy(text:find('<property name="aicr-run.insecure" value="true"/>', 1, true))
+    _, text = parsed { res("a", "pass") }
+    assert.is_nil(text:find("insecure", 1, true))
   end)
 
   it("has the message as attribute and as text, with the comparison and the fix", function()

@@ -10,6 +10,8 @@ local AGAIN <const> = "run the check again; if it repeats, look at the API serve
 local REACH <const> = "see whether the server is reachable from here (address, VPN, proxy): kubectl cluster-info"
 local DOCTOR <const> = "aicr-run doctor"
 
+local RECORDING <const> = "name a folder of files that kubectl get -o json wrote whole, or one of them: --recording DIR"
+
 local FIX <const> = {
   ["no-cluster"] = "name a cluster or a recording of one: --kubeconfig FILE, --recording DIR",
   ["config-not-found"] = "name a kubeconfig: --kubeconfig FILE, or KUBECONFIG=FILE",
@@ -21,6 +23,10 @@ local FIX <const> = {
   ["exec-plugin-failed"] = "run the plug-in by hand, or log in again, then: kubectl auth whoami",
   ["not-recorded"] = "add the whole answer to the recording: kubectl get RESOURCE -A -o json > "
     .. "RECORDING/RESOURCE.json (when there is none of it: kubectl get --raw PATH)",
+  ["recording-missing"] = RECORDING,
+  ["recording-empty"] = RECORDING,
+  ["recording-invalid"] = RECORDING,
+  ["recording-too-large"] = "record less, or only what the checks read: --record DIR",
   ["recording-changed"] = "run again when nothing writes to the recording any more",
   ["undeclared-permission"] = "add the line that the message names to the check's needs",
   ["not-available"] = "remove the check from the recipe, or use a release that has it",

@@ -3,7 +3,6 @@
 --- are checks that the engine runs as any others; what needs no server is settled here.
 local advice = require "aicr.engine.advice"
 local rbac = require "aicr.engine.rbac"
-local text = require "aicr.report.text"
 local time = require "aicr.time"
 
 local M = {}
@@ -203,7 +202,7 @@ end
 local function online(job, host, cluster, rows)
   configuration(rows, cluster)
   rows[#rows + 1] = asked(host, "server", {
-    requires = { "libraries", "kubeconfig", "context" }, params = { insecure = cluster.insecure or false },
+    requires = { "libraries", "kubeconfig", "context" }, params = { insecure = job.insecure },
   })
   rows[#rows + 1] = asked(host, "identity", { requires = { "server" } })
   rows[#rows + 1] = asked(host, "clock", { requires = { "identity" } })
@@ -244,7 +243,7 @@ function M.selecting(options)
 end
 
 --- The rows, as a plan.
---- @param job table plan (the selected checks), options, namespace
+--- @param job table plan (the selected checks), options, namespace, insecure
 --- @param given table the parsed command line
 --- @param host table the border
 --- @param cluster table what host.cluster gave
@@ -257,6 +256,9 @@ function M.plan(job, given, host, cluster)
   else
     online(job, host, cluster, rows)
   end
+  for _, item in ipairs(job.unknown) do
+    rows[#rows + 1] = settled("may-run-" .. item.name, item.preset)
+  end
   for _, name in ipairs(job.options.skip or {}) do
     skipped[name] = true
   end
@@ -267,9 +269,6 @@ end
 --- What of the selection cannot be looked at.
 function M.notes(job)
   local out = { job.emptied and "no check is selected: " .. job.emptied or nil }
-  for _, item in ipairs(job.unknown) do
-    out[#out + 1] = ("what %s needs is not known: %s"):format(item.name, text.printable(item.preset.message))
-  end
   if job.options.recording and #job.wanted > 0 then
     out[#out + 1] = "permissions are asked of a live cluster only: leave out --recording"
   end

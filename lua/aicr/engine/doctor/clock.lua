@@ -3,6 +3,10 @@
 --- it did so between two looks at the clock here, so what is told is the least that they can differ.
 local time = require "aicr.time"
 
+local function duration(ms)
+  return ms < 60000 and ("%.1fs"):format(ms / 1000) or time.format_duration(ms)
+end
+
 return {
   name = "clock",
   phase = "deployment",
@@ -31,13 +35,13 @@ return {
       ctx:fail {
         code = "CONFLICT", reason = "clock-skew",
         message = ("this machine's clock is at least %s %s the server's, %s is tolerated"):format(
-          time.format_duration(apart), behind > ahead and "behind" or "ahead of",
-          time.format_duration(ctx.params.tolerance_ms)),
+          duration(apart), behind > ahead and "behind" or "ahead of",
+          duration(ctx.params.tolerance_ms)),
         why = "certificates and tokens are refused as not yet or no longer valid",
       }
     end
     return apart == 0 and "no difference seen"
-      or ("at least %s apart, %s tolerated"):format(time.format_duration(apart),
-        time.format_duration(ctx.params.tolerance_ms))
+      or ("at least %s apart, %s tolerated"):format(duration(apart),
+        duration(ctx.params.tolerance_ms))
   end,
 }
