@@ -205,6 +205,23 @@ describe("the outcome of a check", function()
     assert.equal("x", advice.fix("forbidden", { name = "c", grant = "x" }))
   end)
 
+  it("names the pod that the message names", function()
+    local function fix(reason, message)
+      return of(raised { code = "INTERNAL", reason = reason, message = message }).fix
+    end
+    local EXEC <const> = 'exec pods "p-0" in namespace "n": '
+    assert.equal("try it by hand: kubectl exec p-0 -n n -- COMMAND", fix("exec-failed", EXEC .. "x"))
+    assert.matches("kubectl describe pod p%-0 %-n n$",
+      fix("not-ready", 'get pods/log "p-0" in namespace "n": the container has not started (HTTP 204)'))
+    for _, reason in ipairs { "not-ready", "no-previous", "log-unavailable", "node-gone", "node-unreachable",
+      "exec-failed", "exec-unknown-exit" } do
+      assert.matches("kubectl %l+ .*p%-0 %-n n", fix(reason, EXEC .. "x"))
+      assert.matches("POD %-n NAMESPACE", fix(reason, 'exec pods "$(id)" in namespace "n": x'))
+    end
+    assert.matches("less output of a command", fix("response-too-large", EXEC .. "x"))
+    assert.equal("run it on the cluster itself: --kubeconfig FILE", fix("read-only", "x"))
+  end)
+
   it("names the resource that may be meant before all else", function()
     local function fix(reason, message, cause)
       return of(raised { code = "NOT_FOUND", reason = reason, message = message, cause = cause }).fix

@@ -51,6 +51,9 @@ local FIX <const> = {
   ["server-timeout"] = AGAIN,
   protocol = "see whether that address is a Kubernetes API server: kubectl version",
   ["unexpected-response"] = "see whether that address is a Kubernetes API server: kubectl version",
+  ["response-too-large"] = "ask for less at once: one namespace, a selector, fewer lines of a log, less output "
+    .. "of a command",
+  ["read-only"] = "run it on the cluster itself: --kubeconfig FILE",
   ["redirect-refused"] = "name the server itself, not what leads to it: kubectl config view --minify",
   ["discovery-incomplete"] = "see which API is down: kubectl get apiservices",
   transport = DOCTOR,
@@ -128,6 +131,24 @@ BY_MESSAGE["tls-verify"] = function(_, text)
     return "compare the clocks, then renew the server's certificate: timedatectl status"
   end
   return FIX["tls-verify"]
+end
+
+-- What concerns a pod, which the message names.
+local OF_POD <const> = {
+  ["not-ready"] = "see why its container does not start: kubectl describe pod %s",
+  ["no-previous"] = "see how often it was started, and read the log of this run: kubectl get pod %s",
+  ["log-unavailable"] = "read it again a little later: kubectl logs %s",
+  ["node-gone"] = "see which node it was on, and which there are (kubectl get nodes): kubectl get pod %s -o wide",
+  ["node-unreachable"] = "see its node, and whether the API server reaches its port 10250: kubectl get pod %s -o wide",
+  ["exec-failed"] = "try it by hand: kubectl exec %s -- COMMAND",
+  ["exec-unknown-exit"] = "see whether it still runs, and was not restarted: kubectl get pod %s -o wide",
+}
+
+for reason, text in pairs(OF_POD) do
+  BY_MESSAGE[reason] = function(_, message)
+    local pod, namespace = message:match('pods[/%l]* "([%w.-]+)" in namespace "([%w-]+)"')
+    return text:format(("%s -n %s"):format(pod or "POD", namespace or "NAMESPACE"))
+  end
 end
 
 --- The general fix for a reason, or nil.
