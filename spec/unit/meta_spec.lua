@@ -51,9 +51,25 @@ local function ctx_names()
   return names
 end
 
+-- So is ctx.k8s: what is native, and the methods that have files.
+local function k8s_names()
+  local names = {}
+  local source = files.read "lua/aicr/ctx.lua"
+  for name in source:gmatch "([%w_]+) = k8s%.%1[, ]" do
+    names[name] = true
+  end
+  local methods = assert(source:match "\nlocal K8S_METHODS <const> = {\n(.-)\n}\n")
+  for name in methods:gmatch "([%w_]+) = %u+," do
+    names[name] = true
+  end
+  return names
+end
+
 local function module_names(module)
   if module == "aicr.ctx" then
     return ctx_names()
+  elseif module == "aicr.ctx.k8s" then
+    return k8s_names()
   end
   local names = {}
   for name in pairs(require(module)) do
