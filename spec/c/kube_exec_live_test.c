@@ -252,6 +252,33 @@ static void test_asks_again_when_told_to(void **state)
   end(&x);
 }
 
+/* The kubelet's excuse is no log: it may have one a moment later. */
+static void test_asks_again_for_a_log(void **state)
+{
+  static const struct server_script
+      excuse = {"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n"
+                "unable to retrieve container logs for containerd://61",
+                NULL, 0, SERVER_CLOSE, 0},
+      log = {"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nrun 0\n", NULL,
+             0, SERVER_CLOSE, 0};
+  (void)state;
+  struct exchange x;
+  struct kube_answer a = {0};
+  struct aicr_error err;
+  struct kube_request rq = {.verb = KUBE_GET,
+                            .subresource = "log",
+                            .path = "/api/v1/namespaces/n/pods/p/log",
+                            .text = true};
+  begin(&x, &log);
+  x.server.first = &excuse;
+  assert_non_null(x.backend->ops->start(x.backend, &rq, &x, &err));
+  assert_true(wait_answer(&x, &a));
+  assert_string_equal(a.body.data, "run 0\n");
+  assert_int_equal(a.attempts, 2);
+  kube_answer_free(&a);
+  end(&x);
+}
+
 /* Nothing was sent: the command cannot have been started. */
 static void test_nobody_listens(void **state)
 {
@@ -529,6 +556,7 @@ int main(void)
   static const struct CMUnitTest single[] = {
       cmocka_unit_test(test_request),
       cmocka_unit_test(test_asks_again_when_told_to),
+      cmocka_unit_test(test_asks_again_for_a_log),
       cmocka_unit_test(test_nobody_listens),
       cmocka_unit_test(test_long_stdin),
       cmocka_unit_test(test_too_much_output),
