@@ -487,10 +487,11 @@ static int needs(lua_State *L)
   box = lua_newuserdatauv(L, sizeof(*box), 0);
   box->needs = NULL;
   aicr_set_release(L, NEEDS_MT, free_needs);
-  luaL_checkstack(L, LIST_MAX + 8, "needs");
   while (lua_rawgeti(L, 1, (lua_Integer)count + 1) != LUA_TNIL) {
     luaL_argcheck(L, count < LIST_MAX, 1, "too many lines");
-    lines[count++] = luaL_checkstring(L, -1);
+    luaL_argcheck(L, lua_type(L, -1) == LUA_TSTRING, 1, "a line is no text");
+    lines[count++] = lua_tostring(L, -1);
+    lua_pop(L, 1); /* the table keeps it */
   }
   box->needs = kube_permissions_parse(lines, count, &err);
   if (!box->needs)

@@ -110,6 +110,10 @@ static const struct call {
     {START, NULL, 0, NULL},
     {"return host.next(1000)", NULL, VARIES, START "host.next(1000)"},
     {"return host.cancel(1, 'why')", NULL, 0, START},
+    {"return host.needs{'apply pods', 'get /version', 'list nodes in a'}", NULL,
+     0, NULL},
+    {"return host.needs{'x'}", "bad-need", 0, NULL},
+    {"return host.libraries()", NULL, 0, NULL},
     {"return host.journal(journal_path)", NULL, 0, NULL},
     {"return host.journal_add('line')", NULL, 0, "host.journal(journal_path)"},
 

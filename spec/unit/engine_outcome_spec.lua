@@ -158,8 +158,9 @@ describe("the outcome of a check", function()
 
   it("has a next step for the client's and the host's own reasons", function()
     for reason in ([[forbidden unauthenticated not-recorded undeclared-permission api-not-served connect dns proxy-dns
-      proxy-refused timeout deadline tls-verify tls-handshake tls-config connection-lost unavailable throttled server-error
-      server-timeout protocol redirect-refused discovery-incomplete transport conflict already-exists config-invalid
+      proxy-refused timeout deadline tls-verify tls-handshake tls-config connection-lost unavailable throttled
+      server-error server-timeout protocol redirect-refused discovery-incomplete transport conflict already-exists
+      config-invalid
       config-not-found context-not-found config-unsupported-auth exec-plugin-not-found exec-plugin-failed no-cluster
       cleanup coverage memory budget script]]):gmatch "%S+" do
       assert.is_string(of(raised { code = "INTERNAL", reason = reason, message = "m" }).fix, reason)

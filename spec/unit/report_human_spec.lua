@@ -213,8 +213,8 @@ describe("the human report", function()
   end)
 
   it("warns loudly of a server that proves nothing, also when quiet", function()
-    local WARNING <const> = "WARNING: nothing proves that these answers are the server's: its certificate is not verified "
-      .. "(insecure-skip-tls-verify or http:// in the kubeconfig)"
+    local WARNING <const> = "WARNING: nothing proves that these answers are the server's: its certificate is not "
+      .. "verified (insecure-skip-tls-verify or http:// in the kubeconfig)"
     local target = { context = "train-01", insecure = true }
     local out = render({ res("a", "pass") }, { target = target })
     assert.equal(WARNING, out:match("^[^\n]*\n([^\n]*)"))
