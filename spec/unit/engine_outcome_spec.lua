@@ -219,6 +219,9 @@ describe("the outcome of a check", function()
       assert.matches("kubectl %l+ .*p%-0 %-n n", fix(reason, EXEC .. "x"))
       assert.matches("POD %-n NAMESPACE", fix(reason, 'exec pods "$(id)" in namespace "n": x'))
     end
+    assert.equal("give the command more time, or see what it does: kubectl exec p-0 -n n -- ps",
+      fix("deadline", EXEC .. "the deadline passed before the answer came (the command may still run)"))
+    assert.matches("readyz", fix("deadline", "get nodes: the deadline passed before the answer came"))
     assert.matches("less output of a command", fix("response-too-large", EXEC .. "x"))
     assert.equal("run it on the cluster itself: --kubeconfig FILE", fix("read-only", "x"))
   end)

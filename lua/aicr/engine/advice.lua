@@ -144,11 +144,22 @@ local OF_POD <const> = {
   ["exec-unknown-exit"] = "see whether it still runs, and was not restarted: kubectl get pod %s -o wide",
 }
 
+local function of_pod(text, message)
+  local pod, namespace = message:match('pods[/%l]* "([%w.-]+)" in namespace "([%w-]+)"')
+  return text:format(("%s -n %s"):format(pod or "POD", namespace or "NAMESPACE"))
+end
+
 for reason, text in pairs(OF_POD) do
   BY_MESSAGE[reason] = function(_, message)
-    local pod, namespace = message:match('pods[/%l]* "([%w.-]+)" in namespace "([%w-]+)"')
-    return text:format(("%s -n %s"):format(pod or "POD", namespace or "NAMESPACE"))
+    return of_pod(text, message)
   end
+end
+
+function BY_MESSAGE.deadline(_, message)
+  if message:find("the command may", 1, true) then
+    return of_pod("give the command more time, or see what it does: kubectl exec %s -- ps", message)
+  end
+  return FIX.deadline
 end
 
 --- The general fix for a reason, or nil.
