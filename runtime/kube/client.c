@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "core/text.h"
 #include "kube/call.h"
@@ -334,11 +335,41 @@ static struct kube_call *take_ready(struct kube_client *c)
   return call;
 }
 
+static int64_t monotonic_ms(void)
+{
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Discovery is everybody's and has no deadline: who waits for it has. */
+static bool is_waiting(const struct kube_call *call)
+{
+  return call->phase == PHASE_RESOLVE && call->rq.deadline_ms != 0;
+}
+
+/* The time to the first of these deadlines, at most timeout_ms. */
+static int time_to_wait(const struct kube_client *c, int timeout_ms)
+{
+  for (const struct kube_call *call = c->calls; call != NULL;
+       call = call->next) {
+    if (is_waiting(call)) {
+      int64_t left = call->rq.deadline_ms - monotonic_ms();
+      timeout_ms = left < timeout_ms ? (int)(left < 0 ? 0 : left) : timeout_ms;
+    }
+  }
+  return timeout_ms;
+}
+
 /* Goes on with the calls that waited for discovery. */
 static void resolve_again(struct kube_client *c)
 {
   for (struct kube_call *call = c->calls; call != NULL; call = call->next) {
     if (call->phase == PHASE_RESOLVE && !kube_call_go_on(call, &call->error)) {
+      queue(call);
+    } else if (is_waiting(call) && monotonic_ms() >= call->rq.deadline_ms) {
+      call->answer.transport = KUBE_TRANSPORT_DEADLINE;
+      fail_with(call, KUBE_SERVED_UNKNOWN);
       queue(call);
     }
   }
@@ -353,7 +384,7 @@ struct kube_call *kube_client_poll(struct kube_client *c, int timeout_ms,
   while (call == NULL && news) {
     struct kube_answer answer = {0};
     void *done = NULL;
-    news = b->ops->poll(b, timeout_ms, &done, &answer);
+    news = b->ops->poll(b, time_to_wait(c, timeout_ms), &done, &answer);
     resolve_again(c);
     call = news && take_answer(done, &answer) ? done : take_ready(c);
   }

@@ -64,8 +64,11 @@ static bool begin(struct kube_live *l, struct aicr_error *err)
 /* What may be asked for without discovery when that is forbidden. */
 static bool known_anyway(const struct kube_live *l, struct kube_resource *r)
 {
-  const struct kube_resource *b = kube_builtin_by_name(r->group, r->plural);
-  if (l->discovery_failure.http != 403 || b == NULL || r->group[0] == '\0') {
+  const struct kube_resource *b =
+      r->plural[0] == '\0' ? kube_builtin_by_kind(r->group, r->version, r->kind)
+                           : kube_builtin_by_name(r->group, r->plural);
+  if (l->discovery_failure.http != 403 || b == NULL || r->group[0] == '\0' ||
+      (r->version[0] != '\0' && strcmp(r->version, b->version) != 0)) {
     return false;
   }
   *r = *b;

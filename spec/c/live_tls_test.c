@@ -53,44 +53,44 @@ static void ask_why(struct kube_client *c, char *message, size_t size)
 
 struct trust {
   const char *what;
-  enum wire_certificate certificate;
   const char *host, *name; /* of the URL; tls-server-name; NULL: none */
-  char ca, system;         /* '1' and '2': the authorities, 0: none */
-  bool insecure;
   const char *result, *sni;
-  const char *word; /* in the message */
+  const char *word; /* in the message; NULL: it is trusted */
+  enum wire_certificate certificate;
+  char ca, system; /* '1' and '2': the authorities, 0: none */
+  bool insecure;
 };
 
 static const struct trust trusts[] = {
-    {"a good server", WIRE_GOOD, NULL, NULL, '1', 0, false, OBJECT, "", NULL},
-    {"a good server by its name", WIRE_GOOD, "localhost", NULL, '1', 0, false,
-     OBJECT, "localhost", NULL},
-    {"W36 signed by itself", WIRE_SELF_SIGNED, NULL, NULL, '1', 0, false,
-     VERIFY, "", "self"},
-    {"W36 another authority", WIRE_OTHER_CA, NULL, NULL, '1', 0, false, VERIFY,
-     "", "issuer"},
-    {"W37 another host", WIRE_OTHER_HOST, NULL, NULL, '1', 0, false, VERIFY, "",
-     "127.0.0.1"},
-    {"W37 another host, which is meant", WIRE_OTHER_HOST, NULL, "inner.test",
-     '1', 0, false, OBJECT, "inner.test", NULL},
-    {"W37 another host, by its name", WIRE_OTHER_HOST, "localhost",
-     "inner.test", '1', 0, false, OBJECT, "inner.test", NULL},
-    {"the meant host is another", WIRE_GOOD, NULL, "inner.test", '1', 0, false,
-     VERIFY, "inner.test", "inner.test"},
-    {"W38 expired", WIRE_EXPIRED, NULL, NULL, '1', 0, false, VERIFY, "",
-     "expired"},
-    {"the system's authorities", WIRE_OTHER_CA, NULL, NULL, 0, '2', false,
-     OBJECT, "", NULL},
-    {"W60 not the system's beside a private one", WIRE_OTHER_CA, NULL, NULL,
-     '1', '2', false, VERIFY, "", "issuer"},
-    {"nobody vouches", WIRE_GOOD, NULL, NULL, 0, '2', false, VERIFY, "",
-     "issuer"},
-    {"not verified", WIRE_SELF_SIGNED, NULL, NULL, 0, 0, true, OBJECT, "",
-     NULL},
-    {"neither the host", WIRE_OTHER_HOST, NULL, NULL, 0, 0, true, OBJECT, "",
-     NULL},
-    {"neither the date", WIRE_EXPIRED, NULL, NULL, 0, 0, true, OBJECT, "",
-     NULL},
+    {"a good server", NULL, NULL, OBJECT, "", NULL, WIRE_GOOD, '1', 0, false},
+    {"a good server by its name", "localhost", NULL, OBJECT, "localhost", NULL,
+     WIRE_GOOD, '1', 0, false},
+    {"W36 signed by itself", NULL, NULL, VERIFY, "", "self", WIRE_SELF_SIGNED,
+     '1', 0, false},
+    {"W36 another authority", NULL, NULL, VERIFY, "", "issuer", WIRE_OTHER_CA,
+     '1', 0, false},
+    {"W37 another host", NULL, NULL, VERIFY, "", "127.0.0.1", WIRE_OTHER_HOST,
+     '1', 0, false},
+    {"W37 another host, which is meant", NULL, "inner.test", OBJECT,
+     "inner.test", NULL, WIRE_OTHER_HOST, '1', 0, false},
+    {"W37 another host, by its name", "localhost", "inner.test", OBJECT,
+     "inner.test", NULL, WIRE_OTHER_HOST, '1', 0, false},
+    {"the meant host is another", NULL, "inner.test", VERIFY, "inner.test",
+     "inner.test", WIRE_GOOD, '1', 0, false},
+    {"W38 expired", NULL, NULL, VERIFY, "", "expired", WIRE_EXPIRED, '1', 0,
+     false},
+    {"the system's authorities", NULL, NULL, OBJECT, "", NULL, WIRE_OTHER_CA, 0,
+     '2', false},
+    {"W60 not the system's beside a private one", NULL, NULL, VERIFY, "",
+     "issuer", WIRE_OTHER_CA, '1', '2', false},
+    {"nobody vouches", NULL, NULL, VERIFY, "", "issuer", WIRE_GOOD, 0, '2',
+     false},
+    {"not verified", NULL, NULL, OBJECT, "", NULL, WIRE_SELF_SIGNED, 0, 0,
+     true},
+    {"neither the host", NULL, NULL, OBJECT, "", NULL, WIRE_OTHER_HOST, 0, 0,
+     true},
+    {"neither the date", NULL, NULL, OBJECT, "", NULL, WIRE_EXPIRED, 0, 0,
+     true},
 };
 
 static const char *authority(char which)
