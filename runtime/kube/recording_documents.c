@@ -110,7 +110,7 @@ bool kube_rec_end_list(const char *file, struct kube_rec_list *list,
   if (!scan->facts.has_items) {
     return kube_rec_invalid(err, file, "a list has \"items\"");
   }
-  if (scan->next_page) {
+  if (scan->next_page && !list->may_go_on) {
     return kube_rec_invalid(
         err, file,
         "the list is one page of several (metadata.continue is "
@@ -159,6 +159,17 @@ static bool hand_over(struct kube_rec_store *s, struct kube_rec_set *set,
   return true;
 }
 
+/* Is a typed list, which elsewhere counts for all namespaces, that of one? */
+static bool is_of_dump(const struct kube_rec_loader *l,
+                       const struct kube_rec_set *set)
+{
+  bool all = l->dump_ns != NULL;
+  for (size_t i = 0; all && i < set->count; i++) {
+    all = strcmp(kube_rec_ns(&set->items[i]), l->dump_ns) == 0;
+  }
+  return all;
+}
+
 /* Gives the items of a kubectl document to their types. */
 static bool hand_out(struct kube_rec_loader *l, const char *file,
                      struct kube_rec_list *list, struct aicr_error *err)
@@ -169,8 +180,10 @@ static bool hand_out(struct kube_rec_loader *l, const char *file,
       !type_of(l, file, list->kind, list->api_version, &own, err)) {
     return false;
   }
+  bool dumped = own != REC_NO_TYPE && is_of_dump(l, list->set);
   if (own != REC_NO_TYPE &&
-      !kube_rec_type_complete(&s->types[own], NULL, err)) {
+      !kube_rec_type_complete(&s->types[own], dumped ? l->dump_ns : NULL,
+                              err)) {
     return false;
   }
   bool one_type = true;
@@ -189,7 +202,8 @@ static bool hand_out(struct kube_rec_loader *l, const char *file,
                   "is an empty List, which does not say what there is none of; "
                   "it is ignored (kubectl get --raw PATH says it)");
   }
-  return kube_rec_scope_take(s, list->set, file, list->typed, err) &&
+  return (dumped ||
+          kube_rec_scope_take(s, list->set, file, list->typed, err)) &&
          (one_type ? hand_over(s, list->set, err) : spread(s, list->set, err));
 }
 

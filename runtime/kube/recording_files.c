@@ -27,7 +27,7 @@ bool kube_rec_files_open(struct kube_rec_files *f, const char *path,
                          struct aicr_error *err)
 {
   struct stat st;
-  *f = (struct kube_rec_files){.root = -1};
+  *f = (struct kube_rec_files){.root = -1, .archive = {.fd = -1}};
   if (path[0] == '\0') {
     return aicr_fail(err, AICR_INVALID_REQUEST, "recording-missing",
                      "the recording's path is empty");
@@ -41,8 +41,9 @@ bool kube_rec_files_open(struct kube_rec_files *f, const char *path,
   }
   if (fstat(f->root, &st) == 0 &&
       (S_ISDIR(st.st_mode) || S_ISREG(st.st_mode))) {
-    f->is_folder = S_ISDIR(st.st_mode);
-    return true;
+    f->is_archive = S_ISREG(st.st_mode) && kube_archive_is(f->root, path);
+    f->is_folder = f->is_archive || S_ISDIR(st.st_mode);
+    return !f->is_archive || kube_archive_open(&f->archive, f->root, path, err);
   }
   kube_rec_files_close(f);
   return fail_file(err, "recording-invalid", path,
@@ -58,21 +59,26 @@ void kube_rec_files_close(struct kube_rec_files *f)
     aicr_free(f->kept[i].path);
   }
   aicr_free(f->kept);
-  *f = (struct kube_rec_files){.root = -1};
+  if (f->is_archive) {
+    kube_archive_close(&f->archive);
+  }
+  *f = (struct kube_rec_files){.root = -1, .archive = {.fd = -1}};
 }
 
-bool kube_rec_pread(int fd, const char *path, void *data, size_t len,
+bool kube_rec_pread(const struct kube_rec_input *in, void *data, size_t len,
                     uint64_t offset, size_t *got, struct aicr_error *err)
 {
+  uint64_t left = offset < in->len ? in->len - offset : 0;
+  len = len < left ? len : (size_t)left;
   *got = 0;
   while (*got < len) {
-    ssize_t n =
-        pread(fd, (char *)data + *got, len - *got, (off_t)(offset + *got));
+    ssize_t n = pread(in->fd, (char *)data + *got, len - *got,
+                      (off_t)(in->base + offset + *got));
     if (n < 0 && errno == EINTR) {
       continue;
     }
     if (n < 0) {
-      return fail_file(err, "recording-invalid", path, strerror(errno));
+      return fail_file(err, "recording-invalid", in->path, strerror(errno));
     }
     if (n == 0) {
       break;
@@ -82,23 +88,40 @@ bool kube_rec_pread(int fd, const char *path, void *data, size_t len,
   return true;
 }
 
+bool kube_rec_size(const struct kube_rec_input *in, uint64_t *size,
+                   struct aicr_error *err)
+{
+  struct stat st;
+  *size = in->len;
+  if (in->len != UINT64_MAX) {
+    return true;
+  }
+  if (fstat(in->fd, &st) != 0) {
+    return fail_file(err, "recording-invalid", in->path, strerror(errno));
+  }
+  *size = (uint64_t)st.st_size;
+  return true;
+}
+
 bool kube_rec_files_text(struct kube_rec_files *f,
                          const struct kube_rec_input *in, struct aicr_buf *text,
                          struct aicr_error *err)
 {
-  struct stat st;
+  uint64_t size = 0;
   const size_t room = 1u << 16;
   size_t n = 0;
   aicr_buf_init(text, REC_FILE_MAX);
-  if (fstat(in->fd, &st) != 0 || st.st_size > (off_t)REC_FILE_MAX) {
+  if (!kube_rec_size(in, &size, err)) {
+    return false;
+  }
+  if (size > REC_FILE_MAX) {
     return fail_file(err, "recording-too-large", in->path,
                      "larger than 256 MiB");
   }
   char *chunk = aicr_realloc(NULL, room);
   bool ok = chunk != NULL;
   do {
-    if (ok &&
-        !kube_rec_pread(in->fd, in->path, chunk, room, text->len, &n, err)) {
+    if (ok && !kube_rec_pread(in, chunk, room, text->len, &n, err)) {
       aicr_free(chunk);
       return false;
     }
@@ -135,13 +158,17 @@ bool kube_rec_files_keep(struct kube_rec_files *f,
                          struct aicr_error *err)
 {
   struct stat st;
+  uint64_t size = 0;
+  if (!kube_rec_size(in, &size, err)) {
+    return false;
+  }
   if (fstat(in->fd, &st) != 0) {
     return fail_file(err, "recording-invalid", in->path, strerror(errno));
   }
-  if ((uint64_t)st.st_size > REC_STREAM_MAX) {
+  if (size > REC_STREAM_MAX) {
     return fail_file(err, "recording-too-large", in->path, "larger than 4 GiB");
   }
-  f->streamed += (uint64_t)st.st_size;
+  f->streamed += size;
   if (f->streamed > REC_STREAM_TOTAL_MAX) {
     return fail_file(err, "recording-too-large", in->path,
                      "the recording is larger than 16 GiB");
@@ -154,6 +181,8 @@ bool kube_rec_files_keep(struct kube_rec_files *f,
   }
   *kept = f->kept_count - 1;
   describe(k, &st);
+  k->base = in->base;
+  k->len = in->len;
   k->path = kube_rec_copy(in->path, strlen(in->path), err);
   return k->path != NULL;
 }
@@ -239,19 +268,37 @@ static int open_below(const struct kube_rec_files *f, const char *path,
   }
 }
 
+/* A member of an archive, or the file behind a descriptor of ours. */
+static int open_part(const struct kube_rec_files *f, const char *path,
+                     struct kube_rec_input *in, bool *absent)
+{
+  *absent = false;
+  if (!f->is_archive) {
+    return fcntl(f->root, F_DUPFD_CLOEXEC, 0);
+  }
+  const struct kube_archive_member *m = kube_archive_find(&f->archive, path);
+  if (m == NULL) {
+    *absent = true;
+    return -1;
+  }
+  in->base = m->offset;
+  in->len = m->size;
+  return fcntl(f->archive.fd, F_DUPFD_CLOEXEC, 0);
+}
+
 bool kube_rec_files_input(struct kube_rec_files *f, const char *path,
                           bool *found, struct kube_rec_input *in,
                           struct aicr_error *err)
 {
-  bool absent = false;
+  bool absent = false, below = f->is_folder && !f->is_archive;
   struct stat st;
-  in->path = path;
-  in->fd = f->is_folder ? open_below(f, path, &absent, err)
-                        : fcntl(f->root, F_DUPFD_CLOEXEC, 0);
+  *in = (struct kube_rec_input){path, -1, 0, UINT64_MAX};
+  in->fd = below ? open_below(f, path, &absent, err)
+                 : open_part(f, path, in, &absent);
   if (found != NULL) {
     *found = !absent;
   }
-  if (in->fd < 0 && f->is_folder && !absent) {
+  if (in->fd < 0 && below && !absent) {
     return false;
   }
   if (in->fd < 0 && absent) {
@@ -296,22 +343,24 @@ bool kube_rec_files_read(struct kube_rec_files *f, const char *path,
   return ok;
 }
 
-int kube_rec_files_reopen(const struct kube_rec_files *f, size_t kept,
-                          struct aicr_error *err)
+bool kube_rec_files_reopen(const struct kube_rec_files *f, size_t kept,
+                           struct kube_rec_input *in, struct aicr_error *err)
 {
-  const char *path = f->kept[kept].path;
+  const struct kube_rec_file *k = &f->kept[kept];
   bool absent = false;
-  int fd = f->is_folder ? open_below(f, path, &absent, NULL)
-                        : fcntl(f->root, F_DUPFD_CLOEXEC, 0);
-  if (fd < 0) {
-    changed(err, path);
-    return -1;
+  *in = (struct kube_rec_input){k->path, -1, k->base, k->len};
+  in->fd =
+      f->is_folder && !f->is_archive
+          ? open_below(f, k->path, &absent, NULL)
+          : fcntl(f->is_archive ? f->archive.fd : f->root, F_DUPFD_CLOEXEC, 0);
+  if (in->fd < 0) {
+    return changed(err, k->path);
   }
-  if (!kube_rec_files_same(f, kept, fd, err)) {
-    close(fd);
-    return -1;
+  if (!kube_rec_files_same(f, kept, in->fd, err)) {
+    kube_rec_input_close(in);
+    return false;
   }
-  return fd;
+  return true;
 }
 
 bool kube_rec_files_sort(struct kube_rec_files *f, const char *name,
@@ -319,6 +368,12 @@ bool kube_rec_files_sort(struct kube_rec_files *f, const char *name,
 {
   struct stat st;
   *out = REC_ABSENT;
+  if (f->is_archive) {
+    *out = kube_archive_find(&f->archive, name) != NULL ? REC_FILE
+           : kube_archive_has_folder(&f->archive, name) ? REC_FOLDER
+                                                        : REC_ABSENT;
+    return true;
+  }
   if (fstatat(f->root, name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
     return errno == ENOENT ||
            fail_file(err, "recording-invalid", name, strerror(errno));
@@ -429,7 +484,7 @@ static bool walk_entry(struct kube_rec_files *f, int folder, const char *name,
     close(fd);
     return ok;
   }
-  struct kube_rec_input in = {path, fd};
+  struct kube_rec_input in = {path, fd, 0, UINT64_MAX};
   ok = fstat(fd, &st) == 0 && S_ISREG(st.st_mode)
            ? v->visit(v->ctx, &in, err)
            : fail_file(err, "recording-invalid", path, "not a plain file");
@@ -466,11 +521,39 @@ static bool walk(struct kube_rec_files *f, int fd, const char *path,
   return ok;
 }
 
+static bool is_hidden(const char *path)
+{
+  return path[0] == '.' || strstr(path, "/.") != NULL;
+}
+
+static bool walk_archive(struct kube_rec_files *f, const char *path,
+                         const struct kube_rec_visitor *v,
+                         struct aicr_error *err)
+{
+  const struct kube_archive *a = &f->archive;
+  size_t len = strlen(path);
+  bool ok = true;
+  for (size_t i = 0; ok && i < a->count; i++) {
+    const char *at = a->members[i].path;
+    bool below = len == 0 || (strncmp(at, path, len) == 0 && at[len] == '/');
+    struct kube_rec_input in;
+    if (below && !is_hidden(at) && v->wants(at)) {
+      ok = kube_rec_files_input(f, at, NULL, &in, err) &&
+           v->visit(v->ctx, &in, err);
+      kube_rec_input_close(&in);
+    }
+  }
+  return ok;
+}
+
 bool kube_rec_files_walk(struct kube_rec_files *f, const char *path,
                          const struct kube_rec_visitor *v,
                          struct aicr_error *err)
 {
   bool absent = false;
+  if (f->is_archive) {
+    return walk_archive(f, path, v, err);
+  }
   if (path[0] == '\0') {
     return walk(f, f->root, "", 1, v, err);
   }

@@ -6,12 +6,13 @@
 #include <time.h>
 
 #include "core/buffer.h"
+#include "kube/archive.h"
 
-/* Reading below a folder that nobody vouches for: links and special files are
- * refused, sizes, counts and depth are bounded. Errors: INVALID_REQUEST,
- * "recording-missing", "recording-invalid", "recording-changed" or
- * "recording-too-large"; INTERNAL/"memory". File names in them are relative to
- * the folder. */
+/* Reading below a folder, or in an archive, that nobody vouches for: links and
+ * special files are refused, sizes, counts and depth are bounded. Errors:
+ * INVALID_REQUEST, "recording-missing", "recording-invalid",
+ * "recording-changed" or "recording-too-large"; INTERNAL/"memory". File names
+ * in them are relative to the folder. */
 
 #define REC_FILE_MAX         (256u << 20) /* read as a whole */
 #define REC_STREAM_MAX       ((uint64_t)4 << 30)
@@ -26,11 +27,13 @@ struct kube_rec_file {
   char *path;
   uint64_t dev, ino, size;
   struct timespec modified, changed;
+  uint64_t base, len; /* as of kube_rec_input */
 };
 
 struct kube_rec_files {
   int root; /* the folder, or the file when it is one; -1: closed */
-  bool is_folder;
+  bool is_folder, is_archive; /* of an archive both */
+  struct kube_archive archive;
   size_t files, bytes; /* seen, and read as a whole so far */
   uint64_t streamed;
   struct kube_rec_file *kept;
@@ -42,10 +45,11 @@ bool kube_rec_files_open(struct kube_rec_files *f, const char *path,
                          struct aicr_error *err);
 void kube_rec_files_close(struct kube_rec_files *f);
 
-/* An open plain file of a recording. */
+/* An open plain file of a recording: len bytes from base on. */
 struct kube_rec_input {
   const char *path;
   int fd;
+  uint64_t base, len; /* 0, UINT64_MAX: all of the file behind fd */
 };
 
 /* Opens the recording's one file (is_folder false) or a file below the folder.
@@ -71,18 +75,22 @@ bool kube_rec_files_keep(struct kube_rec_files *f,
                          const struct kube_rec_input *in, size_t *kept,
                          struct aicr_error *err);
 
-/* Opens a kept file again; -1 and "recording-changed" when it is no longer what
- * it was: gone, another, of another size or time. */
-int kube_rec_files_reopen(const struct kube_rec_files *f, size_t kept,
-                          struct aicr_error *err);
+/* Opens a kept file again. False and "recording-changed" when it is no longer
+ * what it was: gone, another, of another size or time. */
+bool kube_rec_files_reopen(const struct kube_rec_files *f, size_t kept,
+                           struct kube_rec_input *in, struct aicr_error *err);
 
 /* Whether a kept file that is open is still what it was. */
 bool kube_rec_files_same(const struct kube_rec_files *f, size_t kept, int fd,
                          struct aicr_error *err);
 
 /* Reads up to len bytes; *got is less at the end of the file only. */
-bool kube_rec_pread(int fd, const char *path, void *data, size_t len,
+bool kube_rec_pread(const struct kube_rec_input *in, void *data, size_t len,
                     uint64_t offset, size_t *got, struct aicr_error *err);
+
+/* How many bytes it holds. */
+bool kube_rec_size(const struct kube_rec_input *in, uint64_t *size,
+                   struct aicr_error *err);
 
 enum kube_rec_sort { REC_ABSENT, REC_FILE, REC_FOLDER };
 

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kube/recording_index.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/json_reader.h"
+#include "core/json_writer.h"
 #include "core/text.h"
 
-#define STEPS_MAX 16u
+#define STEPS_MAX    16u
+#define PARAMS_MAX   64
+#define ATTEMPTS_MAX 1000
 
 enum member {
   M_GROUP,
@@ -18,8 +22,13 @@ enum member {
   M_SUBRESOURCE,
   M_LABEL,
   M_FIELD,
+  M_PATH,
+  M_QUERY,
+  M_ATTEMPTS,
   M_HTTP,
   M_TRANSPORT,
+  M_REASON,
+  M_DETAIL,
   M_CONTENT_TYPE,
   M_FILE,
   MEMBER_COUNT
@@ -35,8 +44,13 @@ static const char *const names[MEMBER_COUNT] = {
     [M_SUBRESOURCE] = "subresource",
     [M_LABEL] = "label",
     [M_FIELD] = "field",
+    [M_PATH] = "path",
+    [M_QUERY] = "query",
+    [M_ATTEMPTS] = "attempts",
     [M_HTTP] = "http",
     [M_TRANSPORT] = "transport",
+    [M_REASON] = "reason",
+    [M_DETAIL] = "detail",
     [M_CONTENT_TYPE] = "contentType",
     [M_FILE] = "file",
 };
@@ -93,13 +107,15 @@ static bool take_verb(const struct aicr_json_reader *r,
   return invalid_text(err, M_VERB, r->text, r->text_len);
 }
 
-static bool take_text(const struct aicr_json_reader *r, enum member m,
-                      struct kube_index_line *out, struct aicr_error *err)
+struct slot {
+  char *text;
+  size_t size;
+};
+
+/* Where a member's text lies in a line; text NULL: it is no text of its own. */
+static struct slot slot_of(struct kube_index_line *out, enum member m)
 {
-  const struct {
-    char *text;
-    size_t size;
-  } slots[MEMBER_COUNT] = {
+  const struct slot slots[MEMBER_COUNT] = {
       [M_GROUP] = {out->group, sizeof out->group},
       [M_VERSION] = {out->version, sizeof out->version},
       [M_RESOURCE] = {out->resource, sizeof out->resource},
@@ -108,9 +124,20 @@ static bool take_text(const struct aicr_json_reader *r, enum member m,
       [M_SUBRESOURCE] = {out->subresource, sizeof out->subresource},
       [M_LABEL] = {out->label, sizeof out->label},
       [M_FIELD] = {out->field, sizeof out->field},
+      [M_PATH] = {out->path, sizeof out->path},
+      [M_QUERY] = {out->query, sizeof out->query},
+      [M_REASON] = {out->reason, sizeof out->reason},
+      [M_DETAIL] = {out->detail, sizeof out->detail},
       [M_CONTENT_TYPE] = {out->content_type, sizeof out->content_type},
       [M_FILE] = {out->file, sizeof out->file},
   };
+  return slots[m];
+}
+
+static bool take_text(const struct aicr_json_reader *r, enum member m,
+                      struct kube_index_line *out, struct aicr_error *err)
+{
+  struct slot slot = slot_of(out, m);
   if (m == M_VERB) {
     return take_verb(r, out, err);
   }
@@ -119,12 +146,12 @@ static bool take_text(const struct aicr_json_reader *r, enum member m,
     return out->transport != KUBE_TRANSPORT_COUNT ||
            invalid_text(err, m, r->text, r->text_len);
   }
-  if (slots[m].text == NULL || r->text_len >= slots[m].size ||
+  if (slot.text == NULL || r->text_len >= slot.size ||
       memchr(r->text, '\0', r->text_len) != NULL) {
     return invalid_text(err, m, r->text, r->text_len);
   }
-  memcpy(slots[m].text, r->text, r->text_len);
-  slots[m].text[r->text_len] = '\0';
+  memcpy(slot.text, r->text, r->text_len);
+  slot.text[r->text_len] = '\0';
   return true;
 }
 
@@ -143,6 +170,10 @@ static bool take_value(enum aicr_json_token token,
       out->http = (int)r->integer;
       return true;
     }
+    if (m == M_ATTEMPTS && r->integer >= 1 && r->integer <= ATTEMPTS_MAX) {
+      out->attempts = (unsigned)r->integer;
+      return true;
+    }
     break;
   case AICR_JSON_ERROR:
     return invalid(err, r->error.message);
@@ -151,8 +182,9 @@ static bool take_value(enum aicr_json_token token,
   }
   return aicr_fail(err, AICR_INVALID_REQUEST, "recording-invalid",
                    "bad value of \"%s\": expected %s", names[m],
-                   m == M_HTTP ? "a number from 100 to 599"
-                               : aicr_quote(&q, "text", 4));
+                   m == M_HTTP       ? "a number from 100 to 599"
+                   : m == M_ATTEMPTS ? "a number from 1 to 1000"
+                                     : aicr_quote(&q, "text", 4));
 }
 
 static bool read_key(const struct aicr_json_reader *r, unsigned *seen,
@@ -228,6 +260,48 @@ static bool check_names(const struct kube_index_line *l, struct aicr_error *err)
   return ok || invalid(err, bad.message);
 }
 
+/* What belongs together. */
+static bool check_members(const struct kube_index_line *l,
+                          struct aicr_error *err)
+{
+  static const char plain[] = "abcdefghijklmnopqrstuvwxyz-";
+  if ((l->http != 0) == (l->transport != KUBE_TRANSPORT_OK)) {
+    return invalid(err, "a line has either \"http\" or \"transport\"");
+  }
+  if (l->verb == KUBE_GET && l->name[0] == '\0') {
+    return invalid(err, "a get has a \"name\"");
+  }
+  if (l->verb == KUBE_LIST && l->name[0] != '\0') {
+    return invalid(err, "a list has no \"name\"");
+  }
+  if (l->verb != KUBE_LIST && (l->label[0] != '\0' || l->field[0] != '\0')) {
+    return invalid(err, "only a list has \"label\" and \"field\"");
+  }
+  if (l->file[0] != '\0' && !kube_index_path_ok(l->file)) {
+    return invalid_text(err, M_FILE, l->file, strlen(l->file));
+  }
+  if (l->transport != KUBE_TRANSPORT_OK && l->file[0] != '\0') {
+    return invalid(err, "an answer that never came has no \"file\"");
+  }
+  if (l->http != 0 && (l->reason[0] != '\0' || l->detail[0] != '\0')) {
+    return invalid(err, "only a \"transport\" has \"reason\" and \"detail\"");
+  }
+  return l->reason[strspn(l->reason, plain)] == '\0' ||
+         invalid_text(err, M_REASON, l->reason, strlen(l->reason));
+}
+
+/* The line of a path that is no resource's. */
+static bool check_path(const struct kube_index_line *l, struct aicr_error *err)
+{
+  if (l->path[0] != '/') {
+    return invalid(err, "a get_raw has a \"path\"");
+  }
+  return (l->group[0] == '\0' && l->version[0] == '\0' &&
+          l->resource[0] == '\0' && l->ns[0] == '\0' && l->name[0] == '\0' &&
+          l->subresource[0] == '\0') ||
+         invalid(err, "a get_raw has a \"path\" and no names");
+}
+
 bool kube_index_parse(const char *data, size_t len, struct kube_index_line *out,
                       struct aicr_error *err)
 {
@@ -244,24 +318,84 @@ bool kube_index_parse(const char *data, size_t len, struct kube_index_line *out,
   if (strcmp(out->group, "core") == 0) {
     memset(out->group, 0, sizeof out->group);
   }
-  if ((out->http != 0) == (out->transport != KUBE_TRANSPORT_OK)) {
-    return invalid(err, "a line has either \"http\" or \"transport\"");
+  if (!check_members(out, err)) {
+    return false;
   }
-  if (out->verb == KUBE_GET && out->name[0] == '\0') {
-    return invalid(err, "a get has a \"name\"");
+  if (out->verb == KUBE_RAW) {
+    return check_path(out, err);
   }
-  if (out->verb == KUBE_LIST && out->name[0] != '\0') {
-    return invalid(err, "a list has no \"name\"");
-  }
-  if (out->verb != KUBE_LIST &&
-      (out->label[0] != '\0' || out->field[0] != '\0')) {
-    return invalid(err, "only a list has \"label\" and \"field\"");
-  }
-  if (out->file[0] != '\0' && !kube_index_path_ok(out->file)) {
-    return invalid_text(err, M_FILE, out->file, strlen(out->file));
-  }
-  if (out->transport != KUBE_TRANSPORT_OK && out->file[0] != '\0') {
-    return invalid(err, "an answer that never came has no \"file\"");
+  if (out->path[0] != '\0') {
+    return invalid(err, "only a get_raw has a \"path\"");
   }
   return check_names(out, err);
+}
+
+static void write_text(struct aicr_buf *out, enum member m, const char *text)
+{
+  if (text[0] != '\0') {
+    aicr_buf_addf(out, "%s\"%s\":",
+                  out->len > 0 && out->data[out->len - 1] == '{' ? "" : ",",
+                  names[m]);
+    aicr_json_write_string(out, text, strlen(text));
+  }
+}
+
+void kube_index_write(const struct kube_index_line *line, struct aicr_buf *out)
+{
+  /* slot_of() only looks */
+  struct kube_index_line *l = (struct kube_index_line *)(uintptr_t)line;
+  aicr_buf_addc(out, '{');
+  for (unsigned i = 0; i < MEMBER_COUNT; i++) {
+    enum member m = (enum member)i;
+    struct slot slot = slot_of(l, m);
+    if (slot.text != NULL) {
+      write_text(out, m, slot.text);
+    } else if (m == M_VERB) {
+      write_text(out, m, kube_verb_name(line->verb));
+    } else if (m == M_TRANSPORT) {
+      write_text(out, m, kube_transport_name(line->transport));
+    } else if (m == M_HTTP && line->http != 0) {
+      aicr_buf_addf(out, ",\"http\":%d", line->http);
+    } else if (m == M_ATTEMPTS && line->attempts != 0) {
+      aicr_buf_addf(out, ",\"attempts\":%u", line->attempts);
+    }
+  }
+  aicr_buf_addc(out, '}');
+}
+
+struct param {
+  const char *text;
+  size_t len;
+};
+
+static int compare_params(const void *left, const void *right)
+{
+  const struct param *a = left, *b = right;
+  size_t n = a->len < b->len ? a->len : b->len;
+  int c = memcmp(a->text, b->text, n);
+  return c != 0 ? c : a->len < b->len ? -1 : a->len > b->len;
+}
+
+bool kube_query_sort(const char *query, struct aicr_buf *out)
+{
+  struct param params[PARAMS_MAX];
+  size_t count = 0;
+  for (const char *p = query == NULL ? "" : query; *p != '\0';) {
+    size_t len = strcspn(p, "&");
+    if (len > 0 && count == PARAMS_MAX) {
+      return false;
+    }
+    if (len > 0) {
+      params[count++] = (struct param){p, len};
+    }
+    p += len + (p[len] == '&');
+  }
+  if (count > 1) {
+    qsort(params, count, sizeof params[0], compare_params);
+  }
+  for (size_t i = 0; i < count; i++) {
+    aicr_buf_adds(out, i == 0 ? "" : "&");
+    aicr_buf_add(out, params[i].text, params[i].len);
+  }
+  return !out->failed;
 }

@@ -8,6 +8,11 @@
 
 #define KUBE_INDEX_LINE_MAX (1u << 20)
 
+/* The files of a recording beside those that its index names. */
+#define KUBE_RECORD_MANIFEST "aicr-recording.json"
+#define KUBE_RECORD_INDEX    "index.jsonl"
+#define KUBE_RECORD_ACCESS   "access.json"
+
 /* Texts are "" where the line has none (absent or null). */
 struct kube_index_line {
   char group[KUBE_NAME_MAX + 1]; /* "" for the core group, also for "core" */
@@ -15,8 +20,12 @@ struct kube_index_line {
   enum kube_verb verb;
   char ns[64], name[KUBE_NAME_MAX + 1], subresource[64];
   char label[1024], field[1024];
-  int http; /* 0: transport says what happened instead */
+  char path[2048];   /* KUBE_RAW only, which has none of the names above */
+  char query[1024];  /* what else was asked for, sorted (kube_query_sort) */
+  unsigned attempts; /* 0: not said */
+  int http;          /* 0: transport says what happened instead */
   enum kube_transport transport;
+  char reason[64], detail[256]; /* …and more of it */
   char content_type[128];
   char file[1024]; /* relative, without "." and ".." steps */
 };
@@ -27,6 +36,13 @@ struct kube_index_line {
  * REQUEST/"recording-invalid". */
 bool kube_index_parse(const char *data, size_t len, struct kube_index_line *out,
                       struct aicr_error *err);
+
+/* Appends the line, without its end; a member that says nothing is left out. */
+void kube_index_write(const struct kube_index_line *line, struct aicr_buf *out);
+
+/* Appends a query's parameters, sorted, so that equal queries are equal texts.
+ * NULL is "". */
+bool kube_query_sort(const char *query, struct aicr_buf *out);
 
 /* A path below a recording: steps that are not empty, "." or "..", at most 16
  * of them, no control characters. */

@@ -4,8 +4,7 @@
 #include "kube/recording_index.h"
 #include "kube/recording_load.h"
 
-#define INDEX   "index.jsonl"
-#define ENTRIES 100000u
+#define INDEX KUBE_RECORD_INDEX
 
 static bool fail_line(struct aicr_error *err, size_t line,
                       const struct aicr_error *inner)
@@ -17,32 +16,60 @@ static bool fail_line(struct aicr_error *err, size_t line,
   return kube_rec_invalid(err, INDEX, "line %zu: %s", line, inner->message);
 }
 
-static bool copy_key(struct kube_rec_entry *e,
-                     const struct kube_index_line *line, struct aicr_error *err)
+static bool copy_texts(struct kube_rec_entry *e,
+                       const struct kube_index_line *line,
+                       struct aicr_error *err)
 {
   const struct {
     char **to;
     const char *from;
-  } texts[] = {{&e->ns, line->ns},
-               {&e->name, line->name},
-               {&e->subresource, line->subresource},
-               {&e->label, line->label},
-               {&e->field, line->field}};
+  } texts[] = {{&e->ns, line->ns},         {&e->name, line->name},
+               {&e->label, line->label},   {&e->subresource, line->subresource},
+               {&e->field, line->field},   {&e->path, line->path},
+               {&e->reason, line->reason}, {&e->detail, line->detail}};
+  struct aicr_buf query;
   for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-    *texts[i].to = kube_rec_copy(texts[i].from, strlen(texts[i].from), err);
-    if (*texts[i].to == NULL) {
+    char *copy = kube_rec_copy(texts[i].from, strlen(texts[i].from), err);
+    if (copy == NULL) {
       return false;
     }
+    aicr_free(*texts[i].to);
+    *texts[i].to = copy;
   }
+  aicr_buf_init(&query, 64u << 10);
+  bool sorted = kube_query_sort(line->query, &query);
+  char *copy = kube_rec_copy(query.len == 0 ? "" : query.data, query.len, err);
+  bool no_memory = query.no_memory;
+  aicr_buf_free(&query);
+  if (!sorted || copy == NULL) {
+    aicr_free(copy);
+    return copy == NULL || no_memory
+               ? aicr_fail(err, AICR_INTERNAL, "memory",
+                           "no memory for a recording")
+               : aicr_fail(err, AICR_INVALID_REQUEST, "recording-invalid",
+                           "bad \"query\"");
+  }
+  aicr_free(e->query);
+  e->query = copy;
   return true;
 }
 
 static bool keep_body(struct kube_rec_entry *e, const char *text, size_t len,
                       struct aicr_error *err)
 {
+  e->holds = REC_HOLDS_BODY;
   e->body = kube_rec_copy(text, len, err);
   e->len = len;
   return e->body != NULL;
+}
+
+/* A text of any size stays where it is. */
+static bool keep_blob(struct kube_rec_loader *l, struct kube_rec_entry *e,
+                      const struct kube_rec_input *in, struct aicr_error *err)
+{
+  e->holds = REC_HOLDS_BLOB;
+  return kube_rec_size(in, &e->blob.len, err) &&
+         kube_rec_files_keep(&l->store->files, in, &e->blob.file, err);
 }
 
 /* The answer of a get that should be JSON. */
@@ -67,7 +94,8 @@ static bool take_object(struct kube_rec_loader *l, struct kube_rec_entry *e,
 struct list_file {
   struct kube_rec_loader *loader;
   struct kube_rec_list list;
-  bool is_list;
+  bool is_list, goes_on;
+  char resource_version[64];
 };
 
 static bool take_item(void *ctx, const char *file, struct kube_rec_scan *scan,
@@ -88,6 +116,8 @@ static bool take_document(void *ctx, const char *file,
     return kube_rec_invalid(err, file, "a Kubernetes object is a JSON object");
   }
   f->is_list = scan->facts.has_items;
+  f->goes_on = scan->next_page;
+  memcpy(f->resource_version, scan->facts.rv, sizeof f->resource_version);
   return !f->is_list || kube_rec_end_list(file, &f->list, scan, err);
 }
 
@@ -102,12 +132,15 @@ static bool take_list(struct kube_rec_loader *l, struct kube_rec_entry *e,
                         .list = {.want = &want,
                                  .type = e->type,
                                  .ns = e->ns[0] == '\0' ? NULL : e->ns,
+                                 .may_go_on = true,
                                  .set = &e->set}};
   const struct kube_rec_documents to = {take_item, take_document, &f};
   if (!kube_rec_one_document(l, in, &to, err)) {
     return false;
   }
   *found = f.is_list;
+  e->partial = f.is_list && f.goes_on;
+  memcpy(e->resource_version, f.resource_version, sizeof e->resource_version);
   if (f.is_list && t->r.kind[0] == '\0' && f.list.typed) {
     memcpy(t->r.kind, f.list.kind, sizeof t->r.kind);
   }
@@ -127,6 +160,7 @@ static bool take_failure(struct kube_rec_entry *e, const char *file,
   if (!found) {
     return keep_body(e, data, text->len, err);
   }
+  e->holds = REC_HOLDS_BODY;
   e->body = wrapped.body;
   e->len = wrapped.len;
   if (e->content_type[0] == '\0') {
@@ -138,21 +172,24 @@ static bool take_failure(struct kube_rec_entry *e, const char *file,
 }
 
 static bool take_text(struct kube_rec_loader *l, struct kube_rec_entry *e,
-                      const struct kube_rec_input *in, bool json,
+                      const struct kube_rec_input *in, bool success,
                       struct aicr_error *err)
 {
   struct aicr_buf text;
-  bool success = e->http >= 200 && e->http < 300;
-  bool ok = kube_rec_files_text(&l->store->files, in, &text, err);
-  if (ok && !success) {
-    ok = take_failure(e, in->path, &text, err);
-  } else if (ok && json) {
-    ok = take_object(l, e, in->path, &text, err);
-  } else if (ok) {
-    ok = keep_body(e, text.data == NULL ? "" : text.data, text.len, err);
-  }
+  bool ok = kube_rec_files_text(&l->store->files, in, &text, err) &&
+            (success ? take_object(l, e, in->path, &text, err)
+                     : take_failure(e, in->path, &text, err));
   aicr_buf_free(&text);
   return ok;
+}
+
+/* Is the answer an object or a list, which a check is given as a table? */
+static bool is_document(const struct kube_rec_entry *e)
+{
+  bool json =
+      e->content_type[0] == '\0' || strstr(e->content_type, "json") != NULL;
+  return json && e->verb != KUBE_RAW && e->verb != KUBE_WATCH &&
+         strcmp(e->subresource, "log") != 0;
 }
 
 static bool take_file(struct kube_rec_loader *l, struct kube_rec_entry *e,
@@ -168,15 +205,27 @@ static bool take_file(struct kube_rec_loader *l, struct kube_rec_entry *e,
   if (!kube_rec_files_input(&l->store->files, file, NULL, &in, err)) {
     return false;
   }
-  bool json =
-      e->content_type[0] == '\0' || strstr(e->content_type, "json") != NULL;
-  bool list = success && json && e->verb == KUBE_LIST;
-  bool ok = !list || take_list(l, e, &in, &found, err);
-  if (ok && !found) {
-    ok = take_text(l, e, &in, json, err);
+  bool blob = success && !is_document(e);
+  bool list = success && !blob && e->verb == KUBE_LIST;
+  bool ok = blob ? keep_blob(l, e, &in, err)
+                 : !list || take_list(l, e, &in, &found, err);
+  if (ok && !blob && !found) {
+    ok = take_text(l, e, &in, success, err);
   }
   kube_rec_input_close(&in);
   return ok;
+}
+
+/* What the line says of the resource that it is about. */
+static void note_type(struct kube_rec_type *t, const struct kube_rec_entry *e)
+{
+  if (e->ns[0] != '\0') {
+    t->scoped = true;
+    t->r.namespaced = true;
+  }
+  t->answered = t->answered || (e->http >= 200 && e->http < 300);
+  t->no_api = t->no_api ||
+              kube_rec_is_no_api(e->http, e->content_type, e->body, e->len);
 }
 
 static bool take_line(struct kube_rec_loader *l, const char *data, size_t len,
@@ -184,34 +233,35 @@ static bool take_line(struct kube_rec_loader *l, const char *data, size_t len,
 {
   struct kube_index_line line;
   struct kube_rec_store *s = l->store;
+  size_t type = REC_NO_TYPE;
   if (!kube_index_parse(data, len, &line, err)) {
     return false;
   }
-  struct kube_rec_type *t = kube_rec_store_type(s, line.group, line.version,
-                                                line.resource, NULL, err);
-  struct kube_rec_entry *e =
-      t == NULL ? NULL
-                : kube_rec_grow((void **)&s->entries, &s->entry_count,
-                                &s->entry_cap, sizeof *e, ENTRIES, err);
+  if (line.verb != KUBE_RAW) {
+    const struct kube_rec_type *t = kube_rec_store_type(
+        s, line.group, line.version, line.resource, NULL, err);
+    if (t == NULL) {
+      return false;
+    }
+    type = (size_t)(t - s->types);
+  }
+  struct kube_rec_entry *e = kube_rec_entry_add(s, err);
   if (e == NULL) {
     return false;
   }
-  e->type = (size_t)(t - s->types);
+  e->type = type;
   e->verb = line.verb;
   e->http = line.http;
   e->transport = line.transport;
+  e->attempts = line.attempts;
   e->line = number;
   memcpy(e->content_type, line.content_type, sizeof e->content_type);
-  if (line.ns[0] != '\0') {
-    t->scoped = true;
-    t->r.namespaced = true;
-  }
-  if (!copy_key(e, &line, err) || !take_file(l, e, line.file, err)) {
+  if (!copy_texts(e, &line, err) || !take_file(l, e, line.file, err)) {
     return false;
   }
-  t->answered = t->answered || (e->http >= 200 && e->http < 300);
-  t->no_api = t->no_api ||
-              kube_rec_is_no_api(e->http, e->content_type, e->body, e->len);
+  if (type != REC_NO_TYPE) {
+    note_type(&s->types[type], e);
+  }
   return true;
 }
 

@@ -6,10 +6,13 @@
 
 #include "core/text.h"
 #include "core/time.h"
+#include "kube/fixed_text.h"
 #include "kube/json_tree.h"
+#include "kube/recording_access.h"
 #include "kube/recording_index.h"
+#include "kube/recording_log.h"
 
-#define MANIFEST "aicr-recording.json"
+#define MANIFEST KUBE_RECORD_MANIFEST
 
 bool kube_rec_invalid(struct aicr_error *err, const char *file, const char *fmt,
                       ...)
@@ -375,10 +378,66 @@ static bool visit_error(void *ctx, const struct kube_rec_input *in,
   return f->file != NULL && (f->ns != NULL || p.ns[0] == '\0');
 }
 
+/* NS/POD/logs.txt of `kubectl cluster-info dump`. */
+static bool is_dump_log(const char *path)
+{
+  return kube_ends_in(path, "/logs.txt");
+}
+
+static bool is_wanted(const char *path)
+{
+  return kube_rec_is_document(path) || is_dump_log(path);
+}
+
+/* Does NS/FILE lie in a namespace's folder of `kubectl cluster-info dump`? Its
+ * lists are typed, but those of that namespace only. */
+static bool find_dump_ns(struct kube_rec_loader *l, const char *path,
+                         struct aicr_error *err)
+{
+  static const char mark[] = "replication-controllers.json";
+  size_t len = strcspn(path, "/");
+  bool same = strlen(l->looked) == len && strncmp(l->looked, path, len) == 0;
+  if (path[len] == '\0' || strchr(path + len + 1, '/') != NULL ||
+      len >= sizeof l->looked) {
+    l->dump_ns = NULL;
+    return true;
+  }
+  if (!same) {
+    char file[128];
+    struct kube_rec_input in;
+    memcpy(l->looked, path, len);
+    l->looked[len] = '\0';
+    snprintf(file, sizeof file, "%s/%s", l->looked, mark);
+    if (!kube_rec_files_input(&l->store->files, file, &l->is_dump, &in, err)) {
+      return false;
+    }
+    kube_rec_input_close(&in);
+  }
+  l->dump_ns = l->is_dump ? l->looked : NULL;
+  return true;
+}
+
+static bool visit_dump_log(struct kube_rec_loader *l,
+                           const struct kube_rec_input *in,
+                           struct aicr_error *err)
+{
+  char ns[64], pod[KUBE_NAME_MAX + 1];
+  int end = -1;
+  int n = sscanf(in->path, "%63[^/]/%253[^/]/logs.txt%n", ns, pod, &end);
+  if (n != 2 || end < 0 || in->path[end] != '\0') {
+    return true;
+  }
+  return kube_rec_load_dump_log(l, in, ns, pod, err);
+}
+
 static bool visit_document(void *ctx, const struct kube_rec_input *in,
                            struct aicr_error *err)
 {
-  return kube_rec_load_documents(ctx, in, err);
+  struct kube_rec_loader *l = ctx;
+  if (is_dump_log(in->path)) {
+    return visit_dump_log(l, in, err);
+  }
+  return find_dump_ns(l, in->path, err) && kube_rec_load_documents(l, in, err);
 }
 
 static bool load_manifest(struct kube_rec_loader *l, struct aicr_error *err)
@@ -409,6 +468,7 @@ static bool load_manifest(struct kube_rec_loader *l, struct aicr_error *err)
                               &bad)) {
     ok = kube_rec_invalid(err, MANIFEST, "capturedAt: %s", bad.message);
   }
+  l->wants_index = cJSON_IsTrue(kube_json_member(tree, "indexed"));
   snprintf(l->store->context, sizeof l->store->context, "%.255s",
            kube_json_text(tree, "context"));
   snprintf(l->store->server_version, sizeof l->store->server_version, "%.63s",
@@ -448,11 +508,17 @@ static bool load_own(struct kube_rec_loader *l, struct aicr_error *err)
   const struct kube_rec_visitor errors = {kube_rec_is_json, visit_error, l};
   if (!load_manifest(l, err) || !load_discovery(l, "discovery/api.json", err) ||
       !load_discovery(l, "discovery/apis.json", err) ||
+      !kube_rec_load_access(l, err) ||
       !kube_rec_load_index(l, &l->store->indexed, err)) {
     return false;
   }
+  if (l->wants_index && !l->store->indexed) {
+    /* without it, files of selected lists would be taken for whole ones */
+    return kube_rec_invalid(err, KUBE_RECORD_INDEX, "the file is missing");
+  }
   return l->store->indexed ||
-         (kube_rec_files_walk(&l->store->files, "objects", &objects, err) &&
+         (kube_rec_load_logs(l, err) &&
+          kube_rec_files_walk(&l->store->files, "objects", &objects, err) &&
           kube_rec_files_walk(&l->store->files, "errors", &errors, err));
 }
 
@@ -491,8 +557,7 @@ static bool load(struct kube_rec_loader *l, const char *path,
     return ok;
   }
   bool own = false;
-  const struct kube_rec_visitor documents = {kube_rec_is_document,
-                                             visit_document, l};
+  const struct kube_rec_visitor documents = {is_wanted, visit_document, l};
   return is_own(l, &own, err) &&
          (own ? load_own(l, err)
               : kube_rec_files_walk(&l->store->files, "", &documents, err));

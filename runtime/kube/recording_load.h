@@ -9,6 +9,10 @@
 struct kube_rec_loader {
   struct kube_rec_store *store;
   struct aicr_buf *warnings; /* or NULL */
+  bool wants_index;          /* the manifest says that there is one */
+  const char *dump_ns; /* the file at hand is of a dump of this namespace */
+  char looked[64];     /* the folder that is_dump is said of */
+  bool is_dump;
 };
 
 /* Reads the recording at a path, whatever its format, into an empty store. */
@@ -32,6 +36,7 @@ struct kube_rec_list {
   struct kube_rec_set *set;         /* takes the items */
   char kind[128], api_version[192]; /* of the list */
   bool typed;                       /* kind is SOMETHINGList */
+  bool may_go_on;                   /* a part of a list is taken too */
 };
 
 /* Adds an item, which must be what the list wants. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
-#include <unistd.h>
 
 #include "core/text.h"
 #include "kube/recording_scan.h"
@@ -50,17 +49,16 @@ void kube_rec_names_drop(struct kube_rec_names *n,
 void kube_rec_texts_begin(struct kube_rec_texts *t,
                           const struct kube_rec_store *s)
 {
-  *t = (struct kube_rec_texts){.files = &s->files, .fd = -1};
+  *t = (struct kube_rec_texts){.files = &s->files, .in = {.fd = -1}};
 }
 
 static bool leave_file(struct kube_rec_texts *t, struct aicr_error *err)
 {
-  if (t->fd < 0) {
+  if (t->in.fd < 0) {
     return true;
   }
-  bool same = kube_rec_files_same(t->files, t->file, t->fd, err);
-  close(t->fd);
-  t->fd = -1;
+  bool same = kube_rec_files_same(t->files, t->file, t->in.fd, err);
+  kube_rec_input_close(&t->in);
   return same;
 }
 
@@ -74,15 +72,14 @@ bool kube_rec_texts_end(struct kube_rec_texts *t, struct aicr_error *err)
 static bool enter_file(struct kube_rec_texts *t, size_t file,
                        struct aicr_error *err)
 {
-  if (t->fd >= 0 && t->file == file) {
+  if (t->in.fd >= 0 && t->file == file) {
     return true;
   }
   if (!leave_file(t, err)) {
     return false;
   }
-  t->fd = kube_rec_files_reopen(t->files, file, err);
   t->file = file;
-  return t->fd >= 0;
+  return kube_rec_files_reopen(t->files, file, &t->in, err);
 }
 
 static bool make_room(struct kube_rec_texts *t, size_t len,
@@ -115,7 +112,7 @@ const char *kube_rec_span_text(struct kube_rec_texts *t,
     return NULL;
   }
   if (!make_room(t, at->len, err) || !enter_file(t, at->file, err) ||
-      !kube_rec_pread(t->fd, path, t->data, at->len, at->offset, &got, err)) {
+      !kube_rec_pread(&t->in, t->data, at->len, at->offset, &got, err)) {
     return NULL;
   }
   t->data[got] = '\0';
@@ -142,4 +139,34 @@ const char *kube_rec_text(struct kube_rec_texts *t,
   at.file = o->file;
   at.offset = o->at.offset;
   return kube_rec_span_text(t, &at, err);
+}
+
+bool kube_rec_blob_read(const struct kube_rec_store *s,
+                        const struct kube_rec_blob *blob, struct aicr_buf *out,
+                        struct aicr_error *err)
+{
+  const struct kube_rec_files *files = &s->files;
+  const char *path = files->kept[blob->file].path;
+  struct aicr_quoted q;
+  size_t got = 0, len = (size_t)blob->len;
+  if (blob->len > REC_FILE_MAX) {
+    return aicr_fail(err, AICR_INVALID_REQUEST, "recording-too-large",
+                     "%s: a text over 256 MiB",
+                     aicr_quote(&q, path, strlen(path)));
+  }
+  struct kube_rec_input in;
+  if (!kube_rec_files_reopen(files, blob->file, &in, err)) {
+    return false;
+  }
+  bool ok = aicr_buf_room(out, len) || aicr_fail(err, AICR_INTERNAL, "memory",
+                                                 "no memory for a recording");
+  ok = ok &&
+       kube_rec_pread(&in, out->data + out->len, len, blob->offset, &got, err);
+  ok = kube_rec_files_same(files, blob->file, in.fd, ok ? err : NULL) && ok;
+  kube_rec_input_close(&in);
+  if (ok) {
+    out->len += got;
+    out->data[out->len] = '\0';
+  }
+  return ok;
 }

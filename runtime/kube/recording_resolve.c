@@ -177,8 +177,7 @@ static bool fail_unknown(const struct kube_rec_store *s,
   const char *quoted = meant ? aicr_quote(&q, near, strlen(near)) : "";
   if (is_covered(s, r->group)) {
     return aicr_verdict(err, AICR_NOT_FOUND, "api-not-served",
-                        "%s: the API is not served (recorded discovery lacks "
-                        "it)%s%s%s",
+                        "%s: the API is not served (discovery lacks it)%s%s%s",
                         name, meant ? "; did you mean " : "", quoted,
                         meant ? "?" : "");
   }

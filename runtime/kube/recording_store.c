@@ -9,32 +9,9 @@
 #include "core/text.h"
 #include "kube/fixed_text.h"
 #include "kube/recording_load.h"
+#include "kube/recording_log.h"
 
-static void free_object(struct kube_rec_object *o)
-{
-  if (o->file == REC_IN_MEMORY) {
-    aicr_free(o->at.text);
-  }
-}
-
-const char *kube_rec_ns(const struct kube_rec_object *o)
-{
-  return o->ns_name;
-}
-
-const char *kube_rec_name(const struct kube_rec_object *o)
-{
-  return o->ns_name + o->ns_len + 1;
-}
-
-void kube_rec_set_free(struct kube_rec_set *set)
-{
-  for (size_t i = 0; i < set->count; i++) {
-    free_object(&set->items[i]);
-  }
-  aicr_free(set->items);
-  *set = (struct kube_rec_set){0};
-}
+#define ENTRIES_MAX 100000u
 
 static void free_type(struct kube_rec_type *t)
 {
@@ -59,6 +36,10 @@ static void free_entry(struct kube_rec_entry *e)
   aicr_free(e->subresource);
   aicr_free(e->label);
   aicr_free(e->field);
+  aicr_free(e->query);
+  aicr_free(e->path);
+  aicr_free(e->reason);
+  aicr_free(e->detail);
   aicr_free(e->body);
   kube_rec_set_free(&e->set);
 }
@@ -76,6 +57,12 @@ void kube_rec_store_free(struct kube_rec_store *s)
   aicr_free(s->known);
   aicr_free(s->stale);
   aicr_free(s->entries);
+  for (size_t i = 0; i < s->log_count; i++) {
+    aicr_free(s->logs[i].ns);
+    aicr_free(s->logs[i].pod);
+    aicr_free(s->logs[i].container);
+  }
+  aicr_free(s->logs);
   kube_rec_names_drop(&s->names, &(struct kube_rec_names){0});
   kube_rec_files_close(&s->files);
   *s = (struct kube_rec_store){.files = {.root = -1}};
@@ -287,177 +274,6 @@ bool kube_rec_set_add(struct kube_rec_store *s, struct kube_rec_set *set,
   return o->ns_name != NULL && o->at.text != NULL;
 }
 
-static int compare_names(const struct kube_rec_object *o, const char *ns,
-                         const char *name)
-{
-  int c = strcmp(kube_rec_ns(o), ns);
-  return c != 0 ? c : strcmp(kube_rec_name(o), name);
-}
-
-static bool before(const struct kube_rec_object *a,
-                   const struct kube_rec_object *b)
-{
-  int c = compare_names(a, kube_rec_ns(b), kube_rec_name(b));
-  return c != 0 ? c < 0 : a->order < b->order;
-}
-
-static void sift_down(struct kube_rec_object *items, size_t at, size_t count)
-{
-  struct kube_rec_object moved = items[at];
-  for (;;) {
-    size_t child = at * 2 + 1;
-    if (child >= count) {
-      break;
-    }
-    if (child + 1 < count && before(&items[child], &items[child + 1])) {
-      child++;
-    }
-    if (!before(&moved, &items[child])) {
-      break;
-    }
-    items[at] = items[child];
-    at = child;
-  }
-  items[at] = moved;
-}
-
-/* In place, since qsort() takes the array's size once more, and never slow,
- * whoever made the names. */
-static void sort(struct kube_rec_set *set)
-{
-  struct kube_rec_object *items = set->items;
-  size_t i = 1;
-  while (i < set->count && before(&items[i - 1], &items[i])) {
-    i++;
-  }
-  if (i >= set->count) {
-    return;
-  }
-  for (i = set->count / 2; i > 0; i--) {
-    sift_down(items, i - 1, set->count);
-  }
-  for (i = set->count - 1; i > 0; i--) {
-    struct kube_rec_object largest = items[0];
-    items[0] = items[i];
-    items[i] = largest;
-    sift_down(items, 0, i);
-  }
-}
-
-static bool is_number(const char *text)
-{
-  return text[0] != '\0' && text[strspn(text, "0123456789")] == '\0';
-}
-
-static int compare_numbers(const char *a, const char *b)
-{
-  a += strspn(a, "0");
-  b += strspn(b, "0");
-  size_t la = strlen(a), lb = strlen(b);
-  if (la != lb) {
-    return la < lb ? -1 : 1;
-  }
-  return strcmp(a, b);
-}
-
-/* Which of two objects of one name stays: *wins when it is the later one. */
-static bool later_wins(const struct kube_rec_store *s,
-                       const struct kube_rec_object *earlier,
-                       const struct kube_rec_object *later, const char *what,
-                       bool *wins, struct aicr_buf *warnings,
-                       struct aicr_error *err)
-{
-  const struct kube_rec_object *const both[] = {earlier, later};
-  struct kube_rec_texts texts[2];
-  struct kube_rec_facts facts[2];
-  const char *text[2] = {NULL, NULL};
-  bool ok = true;
-  for (size_t i = 0; i < 2; i++) {
-    kube_rec_texts_begin(&texts[i], s);
-    text[i] = ok ? kube_rec_text(&texts[i], both[i], err) : NULL;
-    ok = text[i] != NULL &&
-         kube_rec_read_facts(text[i], both[i]->len, &facts[i], err);
-  }
-  *wins = true;
-  bool told = ok && facts[0].uid[0] != '\0' &&
-              strcmp(facts[0].uid, facts[1].uid) == 0 &&
-              is_number(facts[0].rv) && is_number(facts[1].rv);
-  if (told) {
-    *wins = compare_numbers(facts[0].rv, facts[1].rv) < 0;
-  } else if (ok && (earlier->len != later->len ||
-                    memcmp(text[0], text[1], later->len) != 0)) {
-    struct aicr_quoted ns, name;
-    kube_rec_note(
-        warnings,
-        "%s %s in namespace %s was recorded twice; the later one is "
-        "used",
-        what,
-        aicr_quote(&name, kube_rec_name(later), strlen(kube_rec_name(later))),
-        aicr_quote(&ns, kube_rec_ns(later), later->ns_len));
-  }
-  for (size_t i = 0; i < 2; i++) {
-    ok = kube_rec_texts_end(&texts[i], ok ? err : NULL) && ok;
-  }
-  return ok;
-}
-
-/* One of equal names stays; they lie side by side. */
-static bool drop_repeats(const struct kube_rec_store *s,
-                         struct kube_rec_set *set, const char *what,
-                         struct aicr_buf *warnings, struct aicr_error *err)
-{
-  size_t kept = 1;
-  bool ok = true;
-  for (size_t i = 1; i < set->count; i++) {
-    struct kube_rec_object *last = &set->items[kept - 1], *o = &set->items[i];
-    bool wins = false;
-    if (!ok || compare_names(last, kube_rec_ns(o), kube_rec_name(o)) != 0) {
-      set->items[kept++] = *o;
-      continue;
-    }
-    struct kube_rec_object lost = *o;
-    ok = later_wins(s, last, o, what, &wins, warnings, err);
-    if (wins) {
-      lost = *last;
-      *last = *o;
-    }
-    free_object(&lost);
-  }
-  set->count = kept;
-  return ok;
-}
-
-bool kube_rec_set_finish(const struct kube_rec_store *s,
-                         struct kube_rec_set *set, const char *what,
-                         struct aicr_buf *warnings, struct aicr_error *err)
-{
-  if (set->count < 2) {
-    return true;
-  }
-  sort(set);
-  return drop_repeats(s, set, what, warnings, err);
-}
-
-const struct kube_rec_object *kube_rec_set_find(const struct kube_rec_set *set,
-                                                const char *ns,
-                                                const char *name)
-{
-  size_t low = 0, high = set->count;
-  while (low < high) {
-    size_t mid = low + (high - low) / 2;
-    int c = compare_names(&set->items[mid], ns, name);
-    if (c == 0) {
-      return &set->items[mid];
-    }
-    if (c < 0) {
-      low = mid + 1;
-    } else {
-      high = mid;
-    }
-  }
-  return NULL;
-}
-
 bool kube_rec_type_complete(struct kube_rec_type *t, const char *ns,
                             struct aicr_error *err)
 {
@@ -480,6 +296,35 @@ bool kube_rec_type_complete(struct kube_rec_type *t, const char *ns,
   return true;
 }
 
+struct kube_rec_entry *kube_rec_entry_add(struct kube_rec_store *s,
+                                          struct aicr_error *err)
+{
+  struct kube_rec_entry *e =
+      kube_rec_grow((void **)&s->entries, &s->entry_count, &s->entry_cap,
+                    sizeof *e, ENTRIES_MAX, err);
+  if (e == NULL) {
+    return NULL;
+  }
+  char **const texts[] = {&e->ns,    &e->name,   &e->subresource,
+                          &e->label, &e->field,  &e->query,
+                          &e->path,  &e->reason, &e->detail};
+  for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+    *texts[i] = kube_rec_copy("", 0, err);
+    if (*texts[i] == NULL) {
+      return NULL;
+    }
+  }
+  return e;
+}
+
+bool kube_rec_is_log(const struct kube_request *rq)
+{
+  return rq->verb == KUBE_GET && rq->subresource != NULL &&
+         strcmp(rq->subresource, "log") == 0 &&
+         strcmp(rq->resource.plural, "pods") == 0 &&
+         rq->resource.group[0] == '\0';
+}
+
 int kube_rec_entry_compare(const struct kube_rec_entry *a,
                            const struct kube_rec_entry *b)
 {
@@ -494,7 +339,9 @@ int kube_rec_entry_compare(const struct kube_rec_entry *a,
   c = c != 0 ? c : strcmp(a->name, b->name);
   c = c != 0 ? c : strcmp(a->subresource, b->subresource);
   c = c != 0 ? c : strcmp(a->label, b->label);
-  return c != 0 ? c : strcmp(a->field, b->field);
+  c = c != 0 ? c : strcmp(a->field, b->field);
+  c = c != 0 ? c : strcmp(a->query, b->query);
+  return c != 0 ? c : strcmp(a->path, b->path);
 }
 
 static int compare_entries(const void *left, const void *right)
@@ -540,23 +387,27 @@ bool kube_rec_store_finish(struct kube_rec_store *s, struct aicr_buf *warnings,
   }
   for (size_t i = 0; i < s->entry_count; i++) {
     struct kube_rec_entry *e = &s->entries[i];
+    if (e->type == REC_NO_TYPE) {
+      continue;
+    }
     if (is_definitions(&s->types[e->type].r) &&
         !read_definitions(s, &e->set, err)) {
       return false;
     }
-    if (!kube_rec_set_finish(s, &e->set, s->types[e->type].r.plural, warnings,
-                             err)) {
+    if (!kube_rec_set_finish(s, &e->set, true, s->types[e->type].r.plural,
+                             warnings, err)) {
       return false;
     }
   }
   for (size_t i = 0; i < s->type_count; i++) {
     kube_rec_name_type(s, &s->types[i], warnings);
     kube_rec_scope_warn(&s->types[i], warnings);
-    if (!kube_rec_set_finish(s, &s->types[i].set, s->types[i].r.plural,
+    if (!kube_rec_set_finish(s, &s->types[i].set, false, s->types[i].r.plural,
                              warnings, err)) {
       return false;
     }
   }
+  kube_rec_sort_logs(s);
   if (s->entry_count > 1) {
     qsort(s->entries, s->entry_count, sizeof s->entries[0], compare_entries);
   }

@@ -40,10 +40,12 @@ struct kube_rec_object {
   bool has_api_version : 1, has_kind : 1;
 };
 
-/* Objects of one list; sorted by namespace and name once loaded. */
+/* Objects of one list; once loaded sorted as a server lists them, by namespace
+ * and name, unless it did not. */
 struct kube_rec_set {
   struct kube_rec_object *items;
   size_t count, cap;
+  bool unsorted;
 };
 
 /* An answer that was an error, for a whole resource or one namespace of it. */
@@ -84,19 +86,46 @@ struct kube_rec_group_version {
   char group[KUBE_NAME_MAX + 1], version[64];
 };
 
+/* A text that stays in its file: offset and length in a kept one. */
+struct kube_rec_blob {
+  size_t file;
+  uint64_t offset, len;
+};
+
+/* What is in an entry as its answer. */
+enum kube_rec_holds {
+  REC_HOLDS_SET,  /* a list */
+  REC_HOLDS_BODY, /* body, len */
+  REC_HOLDS_BLOB  /* blob */
+};
+
 /* One line of index.jsonl. */
 struct kube_rec_entry {
-  size_t type;
+  size_t type; /* of a path: REC_NO_TYPE */
   enum kube_verb verb;
-  char *ns, *name, *subresource, *label, *field; /* "": none */
+  char *ns, *name, *subresource, *label, *field, *query; /* "": none */
+  char *path;                                            /* the same */
   int http;
   enum kube_transport transport;
+  char *reason, *detail; /* "": none */
+  unsigned attempts;
   char content_type[128];
-  char *body; /* NULL: see set */
+  enum kube_rec_holds holds;
+  char *body;
   size_t len;
+  struct kube_rec_blob blob;
   struct kube_rec_set set;
+  bool partial; /* the list goes on, unrecorded */
+  char resource_version[64];
   size_t line;
   size_t served; /* of the first of equal keys: answers given so far */
+};
+
+/* What a container wrote. */
+struct kube_rec_log {
+  char *ns, *pod, *container;
+  bool previous;
+  struct kube_rec_blob blob;
 };
 
 /* Names of objects, which live as long as the store. */
@@ -120,6 +149,8 @@ struct kube_rec_store {
   struct kube_rec_entry *entries; /* sorted by key, then line */
   size_t entry_count, entry_cap;
   bool indexed; /* only entries answer */
+  struct kube_rec_log *logs;
+  size_t log_count, log_cap;
   size_t objects;
   char server_version[64], context[256];
   int64_t captured;
@@ -184,7 +215,7 @@ const char *kube_rec_name(const struct kube_rec_object *o);
 /* Reads texts of objects, one at a time; keeps the last one's file open. */
 struct kube_rec_texts {
   const struct kube_rec_files *files;
-  int fd; /* -1: none */
+  struct kube_rec_input in; /* fd -1: none */
   size_t file;
   char *data;
   size_t cap;
@@ -205,15 +236,29 @@ const char *kube_rec_span_text(struct kube_rec_texts *t,
 bool kube_rec_texts_end(struct kube_rec_texts *t, struct aicr_error *err);
 
 /* Sorts, and keeps one of equal names: the same version silently, else the
- * newer, else (with a warning) the later one. */
+ * newer, else (with a warning) the later one. keep_order: what is left stands
+ * as it was recorded. */
 bool kube_rec_set_finish(const struct kube_rec_store *s,
-                         struct kube_rec_set *set, const char *what,
-                         struct aicr_buf *warnings, struct aicr_error *err);
+                         struct kube_rec_set *set, bool keep_order,
+                         const char *what, struct aicr_buf *warnings,
+                         struct aicr_error *err);
+
+/* Reads a blob into *out. False: "recording-changed", "memory", … */
+bool kube_rec_blob_read(const struct kube_rec_store *s,
+                        const struct kube_rec_blob *blob, struct aicr_buf *out,
+                        struct aicr_error *err);
 
 /* The object, NULL when the set has none of that name. */
 const struct kube_rec_object *kube_rec_set_find(const struct kube_rec_set *set,
                                                 const char *ns,
                                                 const char *name);
+
+/* A new entry with empty texts; NULL and *err as kube_rec_grow(). */
+struct kube_rec_entry *kube_rec_entry_add(struct kube_rec_store *s,
+                                          struct aicr_error *err);
+
+/* Is it a request for a container's log? */
+bool kube_rec_is_log(const struct kube_request *rq);
 
 /* Marks a namespace (NULL: everything) of a type as completely recorded. */
 bool kube_rec_type_complete(struct kube_rec_type *t, const char *ns,

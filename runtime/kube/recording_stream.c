@@ -144,7 +144,7 @@ static bool each_json(struct kube_rec_loader *l,
   bool ok = true;
   do {
     ok = at <= REC_STREAM_MAX &&
-         kube_rec_pread(in->fd, in->path, chunk, CHUNK, at, &got, err) &&
+         kube_rec_pread(in, chunk, CHUNK, at, &got, err) &&
          take_chunk(s, at, chunk, got, err);
     at += got;
   } while (ok && got == CHUNK);
@@ -208,7 +208,7 @@ static bool look_at(const struct kube_rec_input *in, struct look *out,
   char data[512];
   size_t got = 0;
   *out = (struct look){.blank = true};
-  if (!kube_rec_pread(in->fd, in->path, data, 3, 0, &got, err)) {
+  if (!kube_rec_pread(in, data, 3, 0, &got, err)) {
     return false;
   }
   out->utf16 = got >= 2 && (memcmp(data, "\xff\xfe", 2) == 0 ||
@@ -216,7 +216,7 @@ static bool look_at(const struct kube_rec_input *in, struct look *out,
   out->bom = got == 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
   uint64_t at = out->bom;
   do {
-    if (!kube_rec_pread(in->fd, in->path, data, sizeof data, at, &got, err)) {
+    if (!kube_rec_pread(in, data, sizeof data, at, &got, err)) {
       return false;
     }
     for (size_t i = 0; i < got; i++) {

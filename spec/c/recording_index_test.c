@@ -209,7 +209,7 @@ static const struct script scripts[] = {
      {{"index.jsonl", POD_LINE("\"verb\":\"list\"," OK("1"))},
       {"1", POD_LIST(IN("b", "q") "," IN("a", "p"))}},
      {{"list pods ns=a", "a/p end 1"},
-      {"list pods", "a/p b/q end 1"},
+      {"list pods", "b/q a/p end 1"},
       {"get pods ns=b name=q",
        "object {\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{"
        "\"namespace\":\"b\",\"name\":\"q\"}}"}}},

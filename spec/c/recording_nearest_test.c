@@ -13,7 +13,7 @@ struct row {
   const char *name, *message;
 };
 
-#define NOT_SERVED ": the API is not served (recorded discovery lacks it)"
+#define NOT_SERVED ": the API is not served (discovery lacks it)"
 #define ADD(name)                                                              \
   name " was not recorded; add it with: kubectl get " name " -A -o json"
 #define DISCOVERED                                                             \
