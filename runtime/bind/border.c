@@ -13,6 +13,7 @@
 #include "host/host.h"
 #include "host/signal.h"
 #include "kube/library.h"
+#include "kube/record.h"
 
 /* The engine's private table of host functions (design 3). */
 
@@ -219,15 +220,17 @@ static bool open_cluster(lua_State *L, struct aicr_host *h,
                          struct aicr_buf *warnings, struct aicr_error *err)
 {
   struct kube_config_options options = {0};
-  const char *recording = cluster_option(L, "recording");
+  const char *recording = cluster_option(L, "recording"), *folder;
 
   if (recording)
     return aicr_host_open_recording(h, recording, warnings, err);
   options.kubeconfig = cluster_option(L, "kubeconfig");
   options.context = cluster_option(L, "context");
   lua_getfield(L, 1, "trace");
-  return aicr_host_open_live(h, &options, lua_toboolean(L, -1), facts, warnings,
-                             err);
+  folder = cluster_option(L, "record");
+  return aicr_host_open_live(h, &options, lua_toboolean(L, -2), facts, warnings,
+                             err) &&
+         (!folder || aicr_host_record(h, folder, warnings, err));
 }
 
 static void set_text(lua_State *L, const char *field, const char *text)
@@ -238,11 +241,10 @@ static void set_text(lua_State *L, const char *field, const char *text)
   lua_setfield(L, -2, field);
 }
 
-/* cluster{recording=} or cluster{kubeconfig=, context=, trace=}, without either
- * the cluster that the environment names -> {ok=true, server_version=,
- * context=, captured=, server=, source=, insecure=, warnings=} | {ok=false,
- * error=, warnings=}                                                   [-0, +1,
- * v] */
+/* cluster{recording=} or cluster{kubeconfig=, context=, record=, trace=},
+ * without the first two the cluster that the environment names -> {ok=true,
+ * server_version=, context=, captured=, server=, source=, insecure=, warnings=}
+ * | {ok=false, error=, warnings=}                              [-0, +1, v] */
 static int cluster(lua_State *L)
 {
   struct aicr_host *h = aicr_host_of(L);
@@ -277,6 +279,20 @@ static int cluster(lua_State *L)
   }
   aicr_push_error(L, &err);
   lua_setfield(L, -2, "error");
+  return 1;
+}
+
+/* recorded() -> true, or nil and what kept the recording from being whole; true
+ * where nothing is recorded                                    [-0, +1|2, e] */
+static int recorded(lua_State *L)
+{
+  struct aicr_host *h = aicr_host_of(L);
+  struct kube_record *r = h->client ? kube_client_recording(h->client) : NULL;
+  const struct aicr_error *why = r ? kube_record_error(r) : NULL;
+
+  if (why)
+    return fail(L, why->message);
+  lua_pushboolean(L, 1);
   return 1;
 }
 
@@ -531,6 +547,7 @@ static const luaL_Reg functions[] = {
     {"monotonic", monotonic},
     {"random", random_integer},
     {"cluster", cluster},
+    {"recorded", recorded},
     {"load", load},
     {"start", start},
     {"next", next_event},

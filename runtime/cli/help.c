@@ -86,10 +86,8 @@ void aicr_print_help(void)
   }
   puts(
       "\n"
-      "Options are also variables: AICR_RUN_FAIL_FAST=1. AICR_RUN_PATH=DIR:DIR "
-      "has\n"
-      "more checks, AICR_RUN_HEARTBEAT=30s is how often running ones are told "
-      "of.\n"
+      "Also as variables: AICR_RUN_FAIL_FAST=1; AICR_RUN_PATH, "
+      "AICR_RUN_HEARTBEAT=30s\n"
       "Exit status: 0 ok, 1 failed, 2 usage, 3 no verdict, 4 nothing ran, "
       "70 internal.");
   print_later();

@@ -5,6 +5,7 @@
 #include "host/signal.h"
 #include "kube/library.h"
 #include "kube/live.h"
+#include "kube/record_start.h"
 #include "kube/recording.h"
 
 /* Which cluster answers the checks of a run. */
@@ -65,4 +66,15 @@ bool aicr_host_open_live(struct aicr_host *h,
     kube_config_free(&config);
   }
   return backend && take(h, backend, err);
+}
+
+bool aicr_host_record(struct aicr_host *h, const char *folder,
+                      struct aicr_buf *warnings, struct aicr_error *err)
+{
+  struct kube_backend *b = kube_client_backend(h->client);
+  const struct kube_record_facts facts = {.context = b->ops->context(b),
+                                          .tool = "aicr-run " AICR_VERSION,
+                                          .captured_ms = aicr_now_ms()};
+
+  return kube_record_start(h->client, folder, &facts, warnings, err);
 }

@@ -45,6 +45,11 @@ struct aicr_cluster_facts {
 /* Prints the versions of the libraries that talk to clusters, a line each. */
 void aicr_host_print_libraries(void);
 
+/* Records what the cluster answers from now on into a new or empty folder
+ * (kube/record_start.h). */
+bool aicr_host_record(struct aicr_host *h, const char *folder,
+                      struct aicr_buf *warnings, struct aicr_error *err);
+
 /* Opens a live cluster to work on; nothing is sent yet. With trace each
  * exchange is told on stderr. Errors: those of
  * kube_config_load(). */

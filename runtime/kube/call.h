@@ -14,6 +14,7 @@ struct kube_client {
   struct kube_backend *backend;
   struct kube_call *calls;              /* all that are open */
   struct kube_call *ready, **ready_end; /* failed before a request was sent */
+  struct kube_record *record;           /* NULL: nothing is recorded */
 };
 
 enum kube_phase {
@@ -53,6 +54,9 @@ struct kube_call {
   struct aicr_buf lines; /* of a stream */
   size_t lines_taken;    /* bytes of them that were given out */
   bool stream_ended, stream_failed;
+
+  struct kube_record_file *recorded; /* what is being written of it */
+  bool told;                         /* its answer is recorded */
 
   struct aicr_error error;
   struct kube_failure failure;

@@ -4,6 +4,7 @@
 
 #include "kube/call.h"
 #include "kube/fixed_text.h"
+#include "kube/record_call.h"
 
 #define PAGES_MAX 100000u
 
@@ -67,6 +68,7 @@ static enum kube_call_state finish_page(struct kube_call *call)
                   call->list.resource_version);
   }
   if (call->list.next_page == NULL) {
+    kube_record_end(call);
     kube_call_end_page(call);
     call->phase = PHASE_END;
     return KUBE_CALL_END;
@@ -116,6 +118,7 @@ enum kube_call_state kube_call_next_item(struct kube_call *call,
     describe_items(call);
     *text = call->list.item;
     *len = call->list.item_len;
+    kube_record_item(call, *text, *len);
     return KUBE_CALL_ITEM;
   case AICR_LIST_END:
     return finish_page(call);

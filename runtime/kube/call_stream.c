@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "kube/call.h"
+#include "kube/record_call.h"
 
 /* The lines of a stream: events of a watch, a log that is followed. */
 
@@ -34,6 +34,7 @@ static enum kube_call_state give(struct kube_call *call, size_t line_len,
   *text = call->lines.data + call->lines_taken;
   *len = line_len;
   call->lines_taken += end;
+  kube_record_event(call, *text, *len, end);
   return KUBE_CALL_ITEM;
 }
 

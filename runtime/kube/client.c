@@ -9,6 +9,8 @@
 #include "kube/call.h"
 #include "kube/discovery.h"
 #include "kube/fixed_text.h"
+#include "kube/record.h"
+#include "kube/record_call.h"
 #include "kube/status.h"
 
 #define PAGE_SIZE 500u
@@ -30,8 +32,20 @@ struct kube_backend *kube_client_backend(struct kube_client *c)
   return c->backend;
 }
 
+void kube_client_record(struct kube_client *c, struct kube_record *record)
+{
+  kube_record_close(c->record);
+  c->record = record;
+}
+
+struct kube_record *kube_client_recording(const struct kube_client *c)
+{
+  return c->record;
+}
+
 static void free_call(struct kube_call *call)
 {
+  kube_record_left(call);
   kube_call_end_page(call);
   for (size_t i = 0; i < sizeof call->strings / sizeof call->strings[0]; i++) {
     aicr_free(call->strings[i]);
@@ -88,6 +102,7 @@ void kube_client_close(struct kube_client *c)
     kube_call_close(c->calls);
   }
   c->backend->ops->close(c->backend);
+  kube_record_close(c->record);
   aicr_free(c);
 }
 
@@ -251,6 +266,7 @@ static void end_stream(struct kube_call *call, bool success)
 
 static void fail_with(struct kube_call *call, enum kube_served served)
 {
+  kube_record_failure(call);
   kube_status_error(&call->rq, &call->answer, served, &call->error,
                     &call->failure);
   kube_call_fail(call);
@@ -301,7 +317,10 @@ static bool take_answer(struct kube_call *call, struct kube_answer *answer)
   }
   if (success) {
     if (!take_success(call)) {
+      kube_record_failure(call);
       kube_call_fail(call);
+    } else if (call->phase == PHASE_OBJECT) {
+      kube_record_object(call);
     }
     return true;
   }

@@ -12,6 +12,7 @@
 
 struct kube_client;
 struct kube_call;
+struct kube_record;
 
 /* A line of a stream, at most; of text what is longer comes in pieces, an event
  * of a watch is an error. */
@@ -40,6 +41,10 @@ struct kube_call_spec {
 struct kube_client *kube_client_open(struct kube_backend *backend);
 void kube_client_close(struct kube_client *c);
 struct kube_backend *kube_client_backend(struct kube_client *c);
+
+/* Records all answers from now on (kube/record.h); takes over the record. */
+void kube_client_record(struct kube_client *c, struct kube_record *record);
+struct kube_record *kube_client_recording(const struct kube_client *c);
 
 /* Begins a call; `owner` comes back from poll. A call that is refused or fails
  * at once is still returned (its error comes from poll); NULL only without

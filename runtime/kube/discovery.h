@@ -6,6 +6,16 @@
 
 /* What a server says it serves: kubernetes-client.md 2.1, 2.2. */
 
+#define KUBE_DISCOVERY_V2(version)                                             \
+  "application/json;g=apidiscovery.k8s.io;v=" version                          \
+  ";as=APIGroupDiscoveryList"
+
+/* The Accept of a request for all that is served: one document where the server
+ * can. */
+#define KUBE_DISCOVERY_ACCEPT                                                  \
+  KUBE_DISCOVERY_V2("v2")                                                      \
+  "," KUBE_DISCOVERY_V2("v2beta1") ",application/json"
+
 struct kube_served_resource {
   struct kube_resource r;
   char names[256]; /* singular and short names, with spaces between */

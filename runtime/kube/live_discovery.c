@@ -8,11 +8,6 @@
 /* A miss is believed when discovery is not older than this. */
 #define FRESH_MS 1000
 
-#define V2(version)                                                            \
-  "application/json;g=apidiscovery.k8s.io;v=" version                          \
-  ";as=APIGroupDiscoveryList"
-#define ACCEPT V2("v2") "," V2("v2beta1") ",application/json"
-
 /* Groups that every server serves in their version 1: no discovery needed. */
 static const struct kube_resource *always_served(const struct kube_resource *r)
 {
@@ -41,7 +36,7 @@ static const struct kube_resource *always_served(const struct kube_resource *r)
 
 static bool ask(struct kube_live *l, const char *path, struct aicr_error *err)
 {
-  if (kube_live_ask(l, path, ACCEPT, err) == NULL) {
+  if (kube_live_ask(l, path, KUBE_DISCOVERY_ACCEPT, err) == NULL) {
     return false;
   }
   l->discovery_asked++;

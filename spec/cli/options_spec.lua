@@ -93,7 +93,7 @@ end)
 describe("what is not available yet", function()
   local later = {
     "--rerun=a", "--snapshot=a", "-s=a",
-    "--record=a", "--keep", "--keep=failed",
+    "--keep", "--keep=failed",
     "--node-selector=a=b", "--toleration=a=b:c",
     "--log-format=json",
   }

@@ -221,6 +221,13 @@ function Host.cancel(state, id, reason)
   state.canceled[id] = reason
 end
 
+function Host.recorded(state)
+  if state.unrecorded then
+    return nil, state.unrecorded
+  end
+  return true
+end
+
 function Host.cluster(state, where)
   state.where = where
   return state.cluster
@@ -229,7 +236,7 @@ end
 --- A fake host. What happened stands in `host.state`: written, started, most (in flight at once).
 --- @param fields table disk, embedded (path → metadata or text), endings (name → script, or a list of
 ---   scripts, one an attempt), events (delivered before anything ends; `after` = ms of the clock),
----   signals (n → name, the n-th event), links (path → where it leads), cluster,
+---   signals (n → name, the n-th event), links (path → where it leads), cluster, unrecorded (message),
 ---   unwritable (target → message), refuse (name → what start() raises), last_first
 function M.new(fields)
   local state = {
@@ -238,7 +245,7 @@ function M.new(fields)
     last_first = fields.last_first,
     cluster = fields.cluster or { ok = true, context = "train-01", server_version = "v1.32.6" },
     clock = START, written = {}, started = {}, refuse = fields.refuse or {}, in_flight = {},
-    canceled = {}, most = 0, asked = 0, signals = fields.signals or {},
+    canceled = {}, most = 0, asked = 0, signals = fields.signals or {}, unrecorded = fields.unrecorded,
   }
   local host = host_functions(state)
   host.state = state

@@ -98,6 +98,9 @@ local function prepare(given, host, problems)
   job.seed, job.namespace = job.limits.seed, options.namespace or NAMESPACE
   check_platform(options.platform, problems)
   check_command(given, problems)
+  if options.record and options.recording then
+    problems:add("--record needs a live cluster, which --recording stands for: leave one of them out")
+  end
   -- The reports that a suite wants are those of its runs.
   job.reports = formats.parse(job.command == "run" and options or given.options, problems)
   settings.apply(job, given, function() return catalog:every() end, problems)
@@ -158,6 +161,7 @@ local OPEN_FIX <const> = {
   recording = "name a folder of files that kubectl get -o json wrote whole, or one of them",
   kubeconfig = "name a kubeconfig that kubectl takes: --kubeconfig FILE",
   context = "name one of its contexts: kubectl config get-contexts",
+  record = "name a folder that is new or empty: --record DIR",
 }
 
 --- What the command line named and cannot be used is a mistake of the command line.
@@ -175,14 +179,17 @@ local function open_cluster(job)
   local options = job.options
   local cluster = job.host.cluster {
     recording = options.recording, kubeconfig = options.kubeconfig, context = options.context,
-    trace = options.log_level == "trace",
+    record = options.record, trace = options.log_level == "trace",
   }
   for _, warning in ipairs(cluster.warnings or {}) do
     say(job.host, "warning: " .. warning)
   end
   local named = options.recording and "recording" or options.kubeconfig and "kubeconfig"
     or options.context and "context"
-  if not cluster.ok and named and job.command ~= "doctor" then
+  if not cluster.ok and ((cluster.error or {}).reason or ""):find "^record%-" then
+    named = "record"
+  end
+  if not cluster.ok and named and (job.command ~= "doctor" or named == "record") then
     say_unusable(job, named, cluster.error or {})
     return nil
   end
@@ -302,6 +309,19 @@ local function show(job, host, given)
   return code
 end
 
+--- A recording that is not whole makes the exit code say so, as a report that cannot be written does.
+local function check_recorded(job, run)
+  local whole, why = job.host.recorded()
+  if not whole then
+    run.unwritten = true
+    run.exit_code = result.exit_code(run.totals, run)
+    say(job.host, {
+      what = why or "the recording is not whole",
+      fix = "make room and run again with --record and a new folder; what is there answers only what it has",
+    })
+  end
+end
+
 --- Runs what the command line asks for.
 --- @param given table the parsed command line
 --- @param host table the border to C
@@ -338,6 +358,7 @@ return function(given, host)
     strict = job.options.strict == true, signal = signal, target = job.target, recipe = job.recipe,
     notes = notes(job), results = results,
   }
+  check_recorded(job, run)
   writer.write(host, job.reports, run, style, watch)
   return run.exit_code
 end

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef AICR_KUBE_RECORD_H
+#define AICR_KUBE_RECORD_H
+
+#include <stdint.h>
+
+#include "core/buffer.h"
+#include "kube/recording_index.h"
+
+/* Writes a recording (design 9): files of answers and, after each, its line in
+ * index.jsonl. A file gets its name when it is complete, so that a run that is
+ * killed leaves a recording of what it had until then. Secrets are redacted
+ * (record_redact.h); what a container wrote to its log is kept as it is.
+ *
+ * The first write that fails ends the recording, and kube_record_error() says
+ * so; what is called after it does nothing. */
+
+struct kube_record;
+
+struct kube_record_facts {
+  const char *context, *tool; /* NULL: not known */
+  int64_t captured_ms;        /* since the epoch */
+};
+
+/* The folder must be new or empty. NULL and INVALID_REQUEST, reasons
+ * "record-not-empty", "record-failed". */
+struct kube_record *kube_record_open(const char *folder,
+                                     const struct kube_record_facts *facts,
+                                     struct aicr_error *err);
+
+/* Notes the server's answer to /version; the first that is one counts. */
+bool kube_record_version(struct kube_record *r, const char *text, size_t len);
+
+/* Writes what is still to be written. NULL: all was written, else INTERNAL/
+ * "record-failed". */
+const struct aicr_error *kube_record_error(struct kube_record *r);
+void kube_record_close(struct kube_record *r);
+
+/* A file that is being written. */
+struct kube_record_file;
+struct kube_record_file *kube_record_begin(struct kube_record *r);
+void kube_record_add(struct kube_record_file *f, const char *data, size_t len);
+/* The same of a JSON text, redacted. */
+void kube_record_add_json(struct kube_record_file *f, const char *text,
+                          size_t len, bool is_secret);
+void kube_record_drop(struct kube_record_file *f);
+
+/* Gives the file its place, FOLDER/NAME.ENDING or, where that is taken or
+ * `plain` is not set, FOLDER/NAME+N.ENDING, and adds the line that names it.
+ * The folder's steps are safe, the name is made so. */
+void kube_record_answer(struct kube_record_file *f,
+                        const struct kube_index_line *line, const char *folder,
+                        const char *name, const char *ending, bool plain);
+
+/* Adds a line without a file. */
+void kube_record_line(struct kube_record *r,
+                      const struct kube_index_line *line);
+
+/* The whole of a file that no line names. */
+void kube_record_plain(struct kube_record *r, const char *path,
+                       const char *data, size_t len);
+
+/* A SelfSubjectAccessReview as the server answered it. */
+void kube_record_review(struct kube_record *r, const char *text, size_t len);
+
+#endif
