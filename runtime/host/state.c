@@ -116,10 +116,16 @@ static void on_warning(void *ud, const char *text, int to_continue)
     fputc('\n', stderr);
 }
 
-static const luaL_Reg libraries[] = {
+/* string is the metatable of all strings; the others are opened when a global
+ * of their name is read. */
+static const luaL_Reg at_once[] = {
     {LUA_GNAME, luaopen_base},
-    {LUA_TABLIBNAME, luaopen_table},
     {LUA_STRLIBNAME, luaopen_string},
+    {NULL, NULL},
+};
+
+static const luaL_Reg when_named[] = {
+    {LUA_TABLIBNAME, luaopen_table},
     {LUA_MATHLIBNAME, luaopen_math},
     {LUA_UTF8LIBNAME, luaopen_utf8},
     {LUA_COLIBNAME, luaopen_coroutine},
@@ -129,6 +135,30 @@ static const luaL_Reg libraries[] = {
 static const char *const removed[] = {"dofile",         "loadfile", "load",
                                       "collectgarbage", "print",    NULL};
 
+/* __index of the library environment. */
+static int open_library(lua_State *L)
+{
+  const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
+  const luaL_Reg *lib = when_named;
+
+  while (lib->func && strcmp(lib->name, name) != 0)
+    lib++;
+  if (!lib->func)
+    return 0;
+  luaL_requiref(L, lib->name, lib->func, 1);
+  return 1;
+}
+
+static void set_open_library(lua_State *L)
+{
+  lua_pushglobaltable(L);
+  lua_createtable(L, 0, 1);
+  lua_pushcfunction(L, open_library);
+  lua_setfield(L, -2, "__index");
+  lua_setmetatable(L, -2);
+  lua_pop(L, 1);
+}
+
 /* Everything that can raise while a state is made. */
 static int open_state(lua_State *L)
 {
@@ -137,10 +167,11 @@ static int open_state(lua_State *L)
   aicr_set_roots(L, lua_touserdata(L, 2));
   lua_settop(L, 1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &OWNER_KEY);
-  for (const luaL_Reg *lib = libraries; lib->func; lib++) {
+  for (const luaL_Reg *lib = at_once; lib->func; lib++) {
     luaL_requiref(L, lib->name, lib->func, 1);
     lua_pop(L, 1);
   }
+  set_open_library(L);
   for (size_t i = 0; removed[i]; i++) {
     lua_pushnil(L);
     lua_setglobal(L, removed[i]);
