@@ -13,9 +13,11 @@
 
 #define ERROR_BODY_MAX (1u << 20)
 
+/* What a command wrote may be secret, and no recording gives it again. */
 static struct kube_record *record_of(const struct kube_call *call)
 {
-  return call->told ? NULL : call->client->record;
+  bool kept_out = call->told || call->rq.verb == KUBE_EXEC;
+  return kept_out ? NULL : call->client->record;
 }
 
 static bool is_resource(const struct kube_call *call, const char *group,

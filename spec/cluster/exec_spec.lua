@@ -3,6 +3,7 @@
 require "aicr_native"
 local cluster = require "spec.support.cluster"
 local cluster_check = require "spec.support.cluster_check"
+local files = require "spec.support.files"
 local json = require "aicr.json"
 
 local CODES <const> = { 0, 1, 2, 3, 42, 99, 125, 126, 127, 128, 129, 130, 137, 143, 200, 254, 255 }
@@ -81,7 +82,7 @@ local function pods(refused)
 end
 
 describe("a command in a container", function()
-  local got, stranger
+  local got, stranger, told, found
 
   setup(function()
     cluster_check.with_refused_node(function(refused)
@@ -97,6 +98,12 @@ describe("a command in a container", function()
         stranger = cluster_check.run(namespace, { "exec pods" },
           'attempt("exec", "exec", "one", ctx.namespace, { "true" })',
           { "--kubeconfig", cluster.STATE .. "/kubeconfig-nobody" })
+        local folder = files.folder()
+        told = cluster_check.run(namespace, { "exec pods" }, [[
+          attempt("exec", "exec", "one", ctx.namespace, { "printf", "hunt%s", "er2" })]],
+          { "--kubeconfig", cluster.STATE .. "/kubeconfig", "--record", folder .. "/rec" })
+        found = cluster.command({ "grep", "-rlE", "hunter2|hunt%s", folder .. "/rec" })
+        files.remove(folder)
       end)
     end)
   end)
@@ -139,6 +146,11 @@ describe("a command in a container", function()
 
   it("gives any bytes", function()
     assert.is_true(got.bytes)
+  end)
+
+  it("leaves nothing in a recording", function()
+    assert.equal("hunter2", told.exec.stdout)
+    assert.same({ code = 1, stdout = "", stderr = "" }, found)
   end)
 
   raises("is an error when it is not there", "no such command", "INTERNAL", "exec-failed", "no such file")
