@@ -4,9 +4,10 @@
 JOBS ?= $(shell nproc)
 SECONDS ?= 30
 PREFIX ?= /usr/local
+CLUSTER ?= 1
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test lint fuzz bench install clean
+.PHONY: build demo test cluster-up cluster-down lint fuzz bench install clean
 
 # $(call built,PRESET)
 built = cmake --preset $(1) && cmake --build --preset $(1) -j $(JOBS)
@@ -20,11 +21,28 @@ build:
 demo: build
 	@spec/support/demo build/release/aicr-run
 
-# All tests, with sanitizers and warnings as errors
+# All tests, with sanitizers and warnings as errors; CLUSTER=0 leaves out those
+# that need the test cluster
+ifeq ($(CLUSTER),0)
 test:
 	@spec/support/need_packages test
 	$(call built,asan)
+	@spec/support/run_tests build/asan --without cluster -j $(JOBS)
+else
+test:
+	@spec/support/need_packages test cluster
+	$(call built,asan)
+	-@spec/cluster/build
 	@spec/support/run_tests build/asan -j $(JOBS)
+endif
+
+# The test cluster, for people
+cluster-up:
+	@spec/support/need_packages cluster
+	@spec/cluster/up
+
+cluster-down:
+	@spec/cluster/down
 
 # House rules, clang-tidy, luacheck
 lint:

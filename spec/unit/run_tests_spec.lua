@@ -63,6 +63,22 @@ describe("run_tests", function()
     assert.equal(1, code)
   end)
 
+  it("says how many cases a person has left out", function()
+    local build = assert(os.getenv "AICR_BUILD")
+    local pipe = assert(io.popen(("env -u LD_PRELOAD spec/support/busted %s --list spec/cluster | wc -l")
+      :format(files.quote(build))))
+    local cases = tonumber(pipe:read "a")
+    pipe:close()
+    assert.is_true(cases > 10)
+    pipe = assert(io.popen(("env -u LD_PRELOAD spec/support/run_tests %s --without cluster -R '^fuzz.yaml$'")
+      :format(files.quote(build))))
+    local output = pipe:read "a"
+    assert.is_true(pipe:close(), output)
+    -- That it comes up and goes down are cases too.
+    assert.matches(("\n%%d+ passed, 0 failed, %d skipped\n$"):format(cases + 2), output)
+    assert.falsy(output:find("cluster", 1, true), output)
+  end)
+
   it("shows what a failing entry said, not what a good one did", function()
     local _, _, output = run {
       a = "echo 1..1; echo ok 1 - quiet; echo chatter",
