@@ -160,6 +160,23 @@ describe("rbac", function()
     end)
   end
 
+  it("refuses a namespace that would be read as something else, from a suite too", function()
+    local EVIL <const> = "a\n---\nkind: ClusterRoleBinding"
+    local result = binary.run { "rbac", "gke-gpu-nic-networks", "-n", EVIL }
+    assert.same({ 2, "" }, { result.code, result.stdout })
+    assert.truthy(result.stderr:find("--namespace: expected a namespace", 1, true), result.stderr)
+    for _, name in ipairs { "A", "a.b", "-a", "a-", ("a"):rep(64), "a b" } do
+      assert.equal(2, binary.run({ "rbac", "gke-gpu-nic-networks", "--namespace=" .. name }).code, name)
+    end
+    result = site.with({ ["a.lua"] = check("a", { "create pods" }),
+      ["s.lua"] = ('return { suite = "s", checks = { "a.lua" }, options = { namespace = %q } }'):format(EVIL) },
+      function(folder)
+        return binary.run { "rbac", folder .. "/s.lua" }
+      end)
+    assert.same({ 2, "" }, { result.code, result.stdout })
+    assert.truthy(result.stderr:find("suite option namespace: expected a namespace", 1, true), result.stderr)
+  end)
+
   it("asks no cluster", function()
     local result = binary.run { "rbac", "gke-gpu-nic-networks", "-k", "/nonexistent" }
     assert.equal(0, result.code, result.stderr)

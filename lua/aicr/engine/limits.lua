@@ -50,6 +50,16 @@ local function duration(place, value, problems)
   return ms
 end
 
+--- Checks the name of the run's namespace (RFC 1123): it stands in commands and manifests that are told to people.
+--- @param problems table message.problems()
+function M.check_namespace(given, options, problems)
+  local name = options.namespace
+  if name and (#name > 63 or not name:find("^[a-z0-9][a-z0-9-]*$") or name:sub(-1) == "-") then
+    problems:add('%s: expected a namespace, at most 63 of a-z, 0-9 and hyphens inside, found "%s"',
+      M.place(given, "namespace"), name)
+  end
+end
+
 --- Reads them.
 --- @param given table the parsed command line
 --- @param options table its options, merged with the suites'

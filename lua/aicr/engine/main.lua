@@ -97,6 +97,7 @@ local function prepare(given, host, problems)
   job.limits = limits.read(given, options, host, job.start, problems)
   job.seed, job.namespace = job.limits.seed, options.namespace or NAMESPACE
   check_platform(options.platform, problems)
+  limits.check_namespace(given, options, problems)
   check_command(given, problems)
   if options.record and options.recording then
     problems:add("--record needs a live cluster, which --recording stands for: leave one of them out")
