@@ -146,16 +146,27 @@ static struct aicr_task *check_task(lua_State *L, const char *what)
   return aicr_k8s_task(L, what);
 }
 
+/* A call ends this much before its check, so that the check can still say which
+ * request got no answer. */
+#define CALL_MARGIN_MS 250
+
+static int64_t call_deadline(const struct aicr_task *t)
+{
+  int64_t end = t->deadline_ms - CALL_MARGIN_MS;
+
+  return t->deadline_ms && aicr_monotonic_ms() < end ? end : t->deadline_ms;
+}
+
 /* Starts the call of *spec in a box that is left on the top. A free one needs
  * no permission of the check. */
 struct aicr_k8s_box *aicr_k8s_start(lua_State *L, struct aicr_task *t,
                                     struct kube_call_spec *spec, bool is_free)
 {
   struct aicr_k8s_box *box = new_box(L);
+  int64_t end = call_deadline(t);
 
-  if (!spec->deadline_ms ||
-      (t->deadline_ms && t->deadline_ms < spec->deadline_ms))
-    spec->deadline_ms = t->deadline_ms;
+  if (!spec->deadline_ms || (end && end < spec->deadline_ms))
+    spec->deadline_ms = end;
   spec->permissions = is_free ? NULL : t->permissions;
   spec->run_namespace = t->run_namespace;
   box->call = kube_client_start(t->host->client, spec, t);

@@ -116,6 +116,12 @@ function BY_MESSAGE.cleanup(_, text)
     or "look what is left, then kubectl delete it: kubectl get all -A -l app.kubernetes.io/managed-by=aicr-run"
 end
 
+BY_MESSAGE["never-true"] = function(_, text)
+  local resource, name = text:match "^([%w.-]+) ([%w.-]+): waited"
+  return resource and ("see what holds it up: kubectl get %s -A --field-selector metadata.name=%s -o yaml")
+    :format(resource, name) or "see what holds it up: kubectl get events -A --sort-by=.lastTimestamp"
+end
+
 BY_MESSAGE["already-exists"] = function(_, text)
   local kind, name = text:match('([%l.]+) "([%w.-]+)" already exists')
   return kind and ("see whose it is, then kubectl delete %s %s, or choose another name: kubectl get %s -A "
