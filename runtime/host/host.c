@@ -13,6 +13,7 @@
 #define EXIT_USAGE    2
 #define EXIT_INTERNAL 70
 #define ENGINE_MEMORY (1024u << 20)
+#define ENGINE_PAUSE  150 /* per cent of what lives, until it is collected */
 
 #define MAIN "lua/aicr/engine/main.lua"
 
@@ -91,6 +92,8 @@ int aicr_host_main(const char *options_json, size_t len, const char *source_dir)
     fputs("aicr-run: internal: no memory for the engine\n", stderr);
     return EXIT_INTERNAL;
   }
+  /* What lives grows with the checks: less of it may be garbage. */
+  lua_gc(L, LUA_GCINC, ENGINE_PAUSE, 0, 0);
   lua_pushcfunction(L, on_error);
   lua_pushcfunction(L, run_engine);
   lua_pushlightuserdata(L, &engine);
