@@ -45,10 +45,31 @@ static bool is_long(const struct kube_transfer *t)
   return t->rq.stream || t->rq.verb == KUBE_EXEC;
 }
 
+/* What lasts keeps a connection of its own, where they are not shared: the
+ * others keep theirs. */
+void kube_live_set_room(struct kube_live *l)
+{
+  curl_multi_setopt(l->multi, CURLMOPT_MAX_HOST_CONNECTIONS,
+                    (long)(LIVE_HOST_MAX + l->execs + l->streams));
+}
+
+/* Counts a request that is in flight now, or is no more; a command counts
+ * itself. */
+static void count_flight(const struct kube_transfer *t, bool begins)
+{
+  struct kube_live *l = t->live;
+  size_t *n = is_long(t) ? &l->streams : &l->in_flight;
+  if (t->rq.verb == KUBE_EXEC) {
+    return;
+  }
+  *n = begins ? *n + 1 : *n - 1;
+  kube_live_set_room(l);
+}
+
 static void free_transfer(struct kube_transfer *t)
 {
-  if (t->state == LIVE_FLIGHT && !is_long(t)) {
-    t->live->in_flight--;
+  if (t->state == LIVE_FLIGHT) {
+    count_flight(t, false);
   }
   unlink_transfer(t->live, t);
   kube_live_release(t);
@@ -143,7 +164,7 @@ static void begin(struct kube_transfer *t, int64_t now_ms)
     if (send_request(t, authorization, now_ms)) {
       t->state = LIVE_FLIGHT;
       t->sent_ms = now_ms;
-      l->in_flight += is_long(t) ? 0 : 1;
+      count_flight(t, true);
       return;
     }
     break;
@@ -180,7 +201,7 @@ static void settle(struct kube_transfer *t, int64_t retry_after_ms,
   try.attempts = t->attempts;
   kube_live_trace(t, now_ms);
   kube_live_release(t);
-  l->in_flight -= is_long(t) ? 0 : 1;
+  count_flight(t, false);
   t->state = LIVE_DONE;
   if (t->streamed) {
     done(t);
@@ -215,7 +236,7 @@ static void finish(struct kube_transfer *t, CURLcode result, int64_t now_ms)
 static unsigned take_results(struct kube_live *l, int64_t now_ms)
 {
   int running = 0, left = 0;
-  unsigned count = 0;
+  unsigned ended = 0;
   curl_multi_perform(l->multi, &running);
   now_ms = kube_live_now(); /* a deadline may have passed meanwhile */
   for (CURLMsg *m = curl_multi_info_read(l->multi, &left); m != NULL;
@@ -225,10 +246,10 @@ static unsigned take_results(struct kube_live *l, int64_t now_ms)
       CURLcode result = m->data.result;
       curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &t);
       finish(t, result, now_ms);
-      count++;
+      ended++;
     }
   }
-  return count;
+  return ended;
 }
 
 static void begin_ready(struct kube_live *l, int64_t now_ms)

@@ -33,13 +33,6 @@ struct live_exec {
   bool more;       /* curl may hold bytes that poll does not see */
 };
 
-static void set_host_connections(struct kube_live *l)
-{
-  /* A command keeps a connection of its own: the others keep theirs. */
-  curl_multi_setopt(l->multi, CURLMOPT_MAX_HOST_CONNECTIONS,
-                    (long)(LIVE_HOST_MAX + l->execs));
-}
-
 /* Ends with what *err says, told with its pod. */
 static bool fail(struct kube_transfer *t, const struct aicr_error *err)
 {
@@ -176,7 +169,7 @@ bool kube_live_exec_send(struct kube_transfer *t, const char *authorization,
   aicr_buf_init(&e->request, KUBE_EXEC_REQUEST_MAX);
   e->request.secret = true;
   l->execs++;
-  set_host_connections(l);
+  kube_live_set_room(l);
   if (kube_live_prepare(t, authorization, now_ms) && set_options(t, now_ms)) {
     aicr_buf_free(&t->answer.body);
     aicr_buf_init(&t->answer.body, OUTPUT_MAX);
@@ -205,7 +198,7 @@ void kube_live_exec_release(struct kube_transfer *t)
   }
   t->exec = NULL;
   t->live->execs--;
-  set_host_connections(t->live);
+  kube_live_set_room(t->live);
   aicr_buf_free(&e->request);
   kube_upgrade_free(&e->upgrade);
   kube_exec_stream_free(&e->stream);

@@ -11,7 +11,7 @@
 #define LIVE_IDLE_MAX   8
 #define LIVE_FLIGHT_MAX 8
 #define LIVE_EXEC_MAX   16 /* commands at a time */
-#define LIVE_HOST_MAX   4  /* connections, without those of commands */
+#define LIVE_HOST_MAX   4  /* connections, without what lasts */
 
 /* Where the server is, taken apart once. */
 struct live_target {
@@ -50,7 +50,9 @@ struct kube_transfer {
   char curl_text[CURL_ERROR_SIZE];
   struct live_exec *exec; /* of KUBE_EXEC in flight */
   struct kube_answer answer;
-  bool headed; /* the head of the answer came to its end */
+  bool headed;     /* the head of the answer came to its end */
+  bool overlong;   /* of an error's body not all is kept */
+  size_t unpacked; /* bytes of the body */
   size_t body_max;
   const char *refused; /* the reason for which we ended it */
   int64_t due_ms, sent_ms;
@@ -68,7 +70,7 @@ struct kube_live {
   CURL *idle[LIVE_IDLE_MAX];
   size_t idle_count;
   struct kube_transfer *first, **end;
-  size_t in_flight, execs;
+  size_t in_flight, execs, streams;
   int64_t backoff_ms; /* of the first attempt */
 
   struct kube_discovery discovery;
@@ -127,7 +129,8 @@ enum kube_resolved kube_live_resolve(struct kube_backend *b,
                                      struct aicr_error *err);
 void kube_live_discovered(struct kube_live *l, struct kube_transfer *t);
 
-/* live.c */
+/* live.c: as many connections as what lasts and what does not may need. */
+void kube_live_set_room(struct kube_live *l);
 struct kube_transfer *kube_live_ask(struct kube_live *l, const char *path,
                                     const char *accept, struct aicr_error *err);
 

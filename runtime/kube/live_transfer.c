@@ -47,19 +47,22 @@ static size_t on_body(char *data, size_t size, size_t count, void *ud)
   curl_off_t wire = 0;
   curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &http);
   curl_easy_getinfo(t->easy, CURLINFO_SIZE_DOWNLOAD_T, &wire);
-  if (http >= 300 && after > ERROR_BODY_MAX) {
-    return n;
-  }
   if (t->rq.stream && http < 300 && body->len > STREAM_CHUNK) {
     t->paused = true;
     return CURL_WRITEFUNC_PAUSE;
   }
-  if (after > t->body_max) {
-    t->refused = "response-too-large";
+  t->unpacked += n;
+  if (t->unpacked > BOMB_FROM && wire > 0 &&
+      t->unpacked / (size_t)wire > BOMB_RATIO) {
+    t->refused = "bad-encoding";
     return 0;
   }
-  if (after > BOMB_FROM && wire > 0 && after / (size_t)wire > BOMB_RATIO) {
-    t->refused = "bad-encoding";
+  if (http >= 300 && (t->overlong || after > ERROR_BODY_MAX)) {
+    t->overlong = true; /* nothing after a gap is kept */
+    return n;
+  }
+  if (after > t->body_max) {
+    t->refused = "response-too-large";
     return 0;
   }
   return aicr_buf_add(body, data, n) ? n : 0;
@@ -180,6 +183,24 @@ static bool set_tls(struct kube_transfer *t)
   return ok;
 }
 
+/* libcurl sends a request once more by itself when a connection that had been
+ * idle ends without an answer. What a server may have carried out is not sent
+ * twice: it gets a new connection. An access review changes nothing. */
+static bool is_sent_once(const struct kube_request *rq)
+{
+  switch (rq->verb) {
+  case KUBE_CREATE:
+    return strcmp(rq->resource.group, "authorization.k8s.io") != 0;
+  case KUBE_UPDATE:
+  case KUBE_PATCH:
+  case KUBE_APPLY:
+  case KUBE_DELETE:
+    return true;
+  default:
+    return false;
+  }
+}
+
 static bool set_connection(struct kube_transfer *t)
 {
   const struct kube_live *l = t->live;
@@ -196,6 +217,8 @@ static bool set_connection(struct kube_transfer *t)
       curl_easy_setopt(e, CURLOPT_PATH_AS_IS, 1L) == CURLE_OK &&
       curl_easy_setopt(e, CURLOPT_HTTP_VERSION, http) == CURLE_OK &&
       curl_easy_setopt(e, CURLOPT_PIPEWAIT, 1L) == CURLE_OK &&
+      curl_easy_setopt(e, CURLOPT_FRESH_CONNECT,
+                       is_sent_once(&t->rq) ? 1L : 0L) == CURLE_OK &&
       curl_easy_setopt(e, CURLOPT_TCP_KEEPALIVE, 1L) == CURLE_OK &&
       curl_easy_setopt(e, CURLOPT_TCP_KEEPIDLE, 30L) == CURLE_OK &&
       curl_easy_setopt(e, CURLOPT_TCP_KEEPINTVL, 15L) == CURLE_OK &&
@@ -304,6 +327,8 @@ bool kube_live_prepare(struct kube_transfer *t, const char *authorization,
   t->curl_text[0] = '\0';
   t->refused = NULL;
   t->headed = false;
+  t->unpacked = 0;
+  t->overlong = false;
   return curl_easy_setopt(t->easy, CURLOPT_ERRORBUFFER, t->curl_text) ==
              CURLE_OK &&
          curl_easy_setopt(t->easy, CURLOPT_PRIVATE, t) == CURLE_OK &&

@@ -91,11 +91,10 @@ static const struct live_row absent[] = {
       {.http = 404,
        .match = NETWORKS,
        .body = STATUS "\"reason\":\"NotFound\",\"details\":{\"name\":\"x\","
-                      "\"kind\":\"networks\"}}"},
-      SERVED},
+                      "\"kind\":\"networks\"}}"}},
      "get networks.networking.gke.io name=x",
      "NOT_FOUND/not-found 404 served verdict",
-     "discovery\nGET " NETWORKS "/x\n" WHY},
+     "discovery\nGET " NETWORKS "/x\n"},
     {"W5 a balancer's page",
      {KNOWN,
       {.http = 404, .type = "text/html", .body = "<html>", .match = NETWORKS},
