@@ -225,9 +225,13 @@ static bool project_object(struct projection *p,
   enum aicr_json_token token;
 
   aicr_buf_addc(p->out, '{');
-  while ((token = aicr_json_next(&p->reader)) == AICR_JSON_KEY)
+  for (;;) {
+    token = aicr_json_next(&p->reader);
+    if (token != AICR_JSON_KEY)
+      break;
     if (!project_member(p, f, &first))
       return false;
+  }
   aicr_buf_addc(p->out, '}');
   return token == AICR_JSON_OBJECT_END;
 }
