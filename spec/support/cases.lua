@@ -112,8 +112,11 @@ local function compare_golden(name, text)
   luassert.equal(files.read(path), text)
 end
 
--- Writes the faulty cluster and recipe; gives the arguments of a run on them.
-local function prepare(fault, folder)
+--- Writes the faulty cluster and recipe.
+---@param fault table of spec.support.faults
+---@param folder string
+---@return string[] the arguments of a run on them; the second is the recording
+function M.prepare(fault, folder)
   local parts = recording.read()
   if fault.change then
     fault.change(parts)
@@ -131,7 +134,10 @@ local function prepare(fault, folder)
     "-p", "deployment", "--seed", "1" }
 end
 
-local function judge_fault(fault, report)
+--- Holds a report against what the fault says of it.
+---@param fault table of spec.support.faults
+---@param report table
+function M.judge_fault(fault, report)
   local check = binary.check(report, fault.check)
   local said = ("%s %s: %s"):format(check.reason, check.code, check.message)
   luassert.equal(fault.outcome, check.outcome, said)
@@ -161,11 +167,11 @@ function M.faults(name, it)
     if fault.check == name then
       it(("fault %s: %s %s"):format(fault.name, fault.outcome, fault.code or ""), function()
         in_folder(function(folder)
-          local args = prepare(fault, folder)
+          local args = M.prepare(fault, folder)
           args[#args + 1] = "--output"
           args[#args + 1] = "json:" .. folder .. "/report.json"
           local result = binary.run(args)
-          judge_fault(fault, (json.decode(files.read(folder .. "/report.json"))))
+          M.judge_fault(fault, (json.decode(files.read(folder .. "/report.json"))))
           compare_golden(fault.name, normalised(result.stdout, folder))
         end)
       end)
@@ -181,7 +187,7 @@ function M.told(name)
   for _, fault in ipairs(faults) do
     if fault.name == name then
       in_folder(function(folder)
-        local check = binary.check(binary.report(prepare(fault, folder)), fault.check)
+        local check = binary.check(binary.report(M.prepare(fault, folder)), fault.check)
         text = table.concat({ check.message, check.why or "", check.fix }, "\n")
       end)
     end

@@ -6,25 +6,64 @@ local json = require "aicr.json"
 
 local M = {}
 
--- One process a request: specs make thousands.
-local function ask(user, method, path, body, kind)
-  local file = body and os.tmpname()
-  local words = {
-    "exec env -u LD_PRELOAD curl -sS --noproxy '*' --max-time 20 -w '\\n%{http_code}' -X", method,
-    "--cacert", cluster.STATE .. "/ca.crt", "--cert", ("%s/%s.crt"):format(cluster.STATE, user),
-    "--key", ("%s/%s.key"):format(cluster.STATE, user), files.quote(cluster.SERVER .. path),
+local function quoted(text)
+  return '"' .. text:gsub('[\\"]', "\\%0") .. '"'
+end
+
+-- What a line of curl's configuration surely takes.
+local LINE_MAX <const> = 64 << 10
+
+local function data_line(body, temporary)
+  if #body <= LINE_MAX then
+    return "data = " .. quoted(body)
+  end
+  local file = os.tmpname()
+  temporary[#temporary + 1] = file
+  files.write(file, body)
+  return "data-binary = @" .. file
+end
+
+local function request_lines(user, request, temporary)
+  local lines = {
+    "url = " .. quoted(cluster.SERVER .. request.path), "request = " .. request.method,
+    ("cacert = %s/ca.crt"):format(cluster.STATE), ("cert = %s/%s.crt"):format(cluster.STATE, user),
+    ("key = %s/%s.key"):format(cluster.STATE, user), 'noproxy = "*"', "max-time = 20",
+    'write-out = "\\n@@%{http_code}@@"',
   }
-  if file then
-    files.write(file, type(body) == "table" and json.encode(body) or body)
-    words[#words + 1] = ("-H 'Content-Type: %s' --data-binary @%s"):format(kind or "application/json", file)
+  if request.body then
+    local body = type(request.body) == "table" and json.encode(request.body) or request.body
+    lines[#lines + 1] = "header = " .. quoted("Content-Type: " .. (request.kind or "application/json"))
+    lines[#lines + 1] = data_line(body, temporary)
   end
-  local pipe = assert(io.popen(table.concat(words, " ") .. " 2>&1"))
-  local text, http = pipe:read("a"):match "^(.*)\n(%d+)$"
+  return table.concat(lines, "\n")
+end
+
+-- All in one process, one after another: starting one costs more than the request.
+local function ask(user, requests)
+  local file = os.tmpname()
+  local texts, temporary = {}, { file }
+  for i, request in ipairs(requests) do
+    texts[i] = request_lines(user, request, temporary)
+  end
+  files.write(file, table.concat(texts, "\nnext\n"))
+  local pipe = assert(io.popen("exec env -u LD_PRELOAD curl -sS -K " .. file .. " 2>&1"))
+  local answers = {}
+  for body, http in pipe:read("a"):gmatch "(.-)\n@@(%d+)@@" do
+    answers[#answers + 1] = { http = math.tointeger(http), body = body }
+  end
   pipe:close()
-  if file then
-    os.remove(file)
+  for _, name in ipairs(temporary) do
+    os.remove(name)
   end
-  return { http = math.tointeger(http), body = text }
+  assert(#answers == #requests, "requests without an answer")
+  return answers
+end
+
+--- Sends requests one after another as the administrator.
+---@param requests table[] {method=, path=, body=, kind= content type}
+---@return table[] {http= 0 without an answer, body=}
+function M.batch(requests)
+  return #requests > 0 and ask("admin", requests) or {}
 end
 
 --- Sends a request as the administrator.
@@ -34,7 +73,7 @@ end
 ---@param kind? string its content type
 ---@return table {http= 0 without an answer, body=}
 function M.send(method, path, body, kind)
-  return ask("admin", method, path, body, kind)
+  return ask("admin", { { method = method, path = path, body = body, kind = kind } })[1]
 end
 
 --- The same; an answer of 400 and more is an error.
@@ -61,7 +100,10 @@ function M.collection(object)
     .. (space and "/namespaces/" .. space or "") .. "/" .. assert(PLURALS[object.kind], object.kind)
 end
 
-local function path_of(object)
+--- Its path.
+---@param object table
+---@return string
+function M.path(object)
   return M.collection(object) .. "/" .. object.metadata.name
 end
 
@@ -76,32 +118,39 @@ function M.bare(object)
   return copy
 end
 
---- Makes an object what it is here, status too.
+local APPLY <const> = "application/apply-patch+yaml"
+
+--- The requests that make an object what it is here, status too.
+---@param object table
+---@return table[]
+function M.apply_requests(object)
+  local want, query = M.bare(object), "?fieldManager=spec&force=true"
+  local status = want.status
+  want.status = nil
+  local requests = { { method = "PATCH", path = M.path(want) .. query, body = want, kind = APPLY } }
+  if want.apiVersion:find("gke", 1, true) then
+    requests[2] = { method = "PATCH", path = M.path(want) .. "/status" .. query, kind = APPLY, body = {
+      apiVersion = want.apiVersion, kind = want.kind, metadata = { name = want.metadata.name }, status = status,
+    } }
+  end
+  return requests
+end
+
+--- Makes an object what it is here.
 ---@param object table
 ---@return string|nil what the server said if it does not take it
 function M.put(object)
-  local want = M.bare(object)
-  local path = path_of(want)
-  local answer = M.send("POST", M.collection(want), want)
-  if answer.http == 409 then
-    local now = json.decode(M.send("GET", path).body)
-    want.metadata.resourceVersion = now.metadata and now.metadata.resourceVersion
-    answer = M.send("PUT", path, want)
-  end
-  if answer.http < 400 and want.apiVersion:find("gke", 1, true) then
-    local made = json.decode(answer.body)
-    made.status = want.status
-    answer = M.send("PUT", path .. "/status", made)
-  end
-  if answer.http >= 400 or answer.http == 0 then
-    return ("%d %s"):format(answer.http, answer.body)
+  for _, answer in ipairs(M.batch(M.apply_requests(object))) do
+    if answer.http >= 400 or answer.http == 0 then
+      return ("%d %s"):format(answer.http, answer.body)
+    end
   end
 end
 
 --- Removes an object; one that is not there is fine.
 ---@param object table
 function M.remove(object)
-  local answer = M.send("DELETE", path_of(object))
+  local answer = M.send("DELETE", M.path(object))
   assert(answer.http == 200 or answer.http == 202 or answer.http == 404, answer.body)
 end
 
@@ -141,7 +190,7 @@ end
 --- The same request as a user of M.user.
 ---@return integer HTTP status
 function M.status_for(user, path)
-  return ask(user, "GET", path).http
+  return ask(user, { { method = "GET", path = path } })[1].http
 end
 
 --- Gives a user (a certificate with that name) rights in the whole cluster or in a namespace, in the place of those
@@ -181,30 +230,20 @@ function M.rule(verbs, resource, group)
   return { verbs = list, resources = json.array { resource }, apiGroups = json.array { group or "" } }
 end
 
---- Makes that many ConfigMaps, n-1 and so on, of one connection.
+--- Makes that many ConfigMaps, n-1 and so on.
 ---@param namespace string
 ---@param count integer
 function M.fill(namespace, count)
-  local folder = files.folder()
-  local lines = {}
-  local path = ("%s/api/v1/namespaces/%s/configmaps"):format(cluster.SERVER, namespace)
+  local requests = {}
   for n = 1, count do
-    lines[#lines + 1] = ([[
-%surl = "%s"
-cacert = "%s/ca.crt"
-cert = "%s/admin.crt"
-key = "%s/admin.key"
-header = "Content-Type: application/json"
-data = "{\"metadata\":{\"name\":\"n-%d\"}}"
-fail
-silent
-noproxy = "*"
-output = /dev/null]]):format(n > 1 and "next\n" or "", path, cluster.STATE, cluster.STATE, cluster.STATE, n)
+    requests[n] = {
+      method = "POST", path = ("/api/v1/namespaces/%s/configmaps"):format(namespace),
+      body = { metadata = { name = "n-" .. n } },
+    }
   end
-  files.write(folder .. "/requests", table.concat(lines, "\n"))
-  local result = cluster.command { "curl", "--parallel", "--parallel-max", "20", "-K", folder .. "/requests" }
-  files.remove(folder)
-  assert(result.code == 0, result.stderr)
+  for _, answer in ipairs(M.batch(requests)) do
+    assert(answer.http == 201, answer.body)
+  end
 end
 
 local function base64url(text)
