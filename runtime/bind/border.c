@@ -296,6 +296,20 @@ static int recorded(lua_State *L)
   return 1;
 }
 
+/* cluster_warnings() -> what came up since the last call, texts
+ *                                                              [-0, +1, m] */
+static int cluster_warnings(lua_State *L)
+{
+  struct aicr_host *h = aicr_host_of(L);
+  struct aicr_buf *warnings = aicr_new_buf(L, 1u << 20);
+  struct kube_backend *b = h->client ? kube_client_backend(h->client) : NULL;
+
+  if (b && b->ops->warnings)
+    b->ops->warnings(b, warnings);
+  push_lines(L, warnings);
+  return 1;
+}
+
 /* t[field] as a string; it stays on the stack. */
 static const char *field_text(lua_State *L, const char *field, size_t *len,
                               const char *otherwise)
@@ -547,6 +561,7 @@ static const luaL_Reg functions[] = {
     {"monotonic", monotonic},
     {"random", random_integer},
     {"cluster", cluster},
+    {"cluster_warnings", cluster_warnings},
     {"recorded", recorded},
     {"load", load},
     {"start", start},

@@ -108,6 +108,9 @@ struct kube_backend_ops {
   /* Milliseconds since the epoch at which the answers are true: now for a live
    * server, the capture time of a recording (0: not known). */
   int64_t (*time)(struct kube_backend *b);
+  /* Appends what came up since the last call, a line each. NULL: nothing ever
+   * does. */
+  void (*warnings)(struct kube_backend *b, struct aicr_buf *out);
   void (*close)(struct kube_backend *b);
 };
 

@@ -14,6 +14,15 @@ static void drop_transfer(struct kube_call *call)
   }
 }
 
+/* Whoever follows can go on from the last line that he took. */
+static void fall_behind(struct kube_call *call)
+{
+  call->failure.transport = KUBE_TRANSPORT_CUT;
+  aicr_fail(&call->error, AICR_SERVICE_UNAVAILABLE, "stream-overflow",
+            "%s %s: more came than was read, the connection was given up",
+            call->failure.verb, call->failure.resource);
+}
+
 void kube_call_take_part(struct kube_call *call, struct kube_answer *answer)
 {
   call->phase = PHASE_STREAM;
@@ -23,7 +32,11 @@ void kube_call_take_part(struct kube_call *call, struct kube_answer *answer)
       !aicr_buf_add(&call->lines, answer->body.data, answer->body.len)) {
     drop_transfer(call);
     call->stream_failed = true;
-    kube_call_no_memory(&call->error);
+    if (call->lines.no_memory) {
+      kube_call_no_memory(&call->error);
+    } else {
+      fall_behind(call);
+    }
   }
   kube_answer_free(answer);
 }

@@ -9,6 +9,9 @@
 #include "kube/live_internal.h"
 #include "kube/retry.h"
 
+/* What curl may be late with a deadline. */
+#define OVERDUE_MS 500
+
 static struct kube_live *of(struct kube_backend *b)
 {
   return (struct kube_live *)(void *)b;
@@ -252,6 +255,13 @@ static unsigned take_results(struct kube_live *l, int64_t now_ms)
   return ended;
 }
 
+/* curl's own clock does not run for what waits for a connection. */
+static bool is_overdue(const struct kube_transfer *t, int64_t now_ms)
+{
+  return t->state == LIVE_FLIGHT && t->exec == NULL && t->rq.deadline_ms != 0 &&
+         now_ms > t->rq.deadline_ms + OVERDUE_MS;
+}
+
 static void begin_ready(struct kube_live *l, int64_t now_ms)
 {
   for (struct kube_transfer *t = l->first, *next; t != NULL; t = next) {
@@ -261,6 +271,8 @@ static void begin_ready(struct kube_live *l, int64_t now_ms)
     }
     if (t->state == LIVE_READY) {
       begin(t, now_ms);
+    } else if (is_overdue(t, now_ms)) {
+      finish(t, CURLE_OPERATION_TIMEDOUT, now_ms);
     }
   }
 }
@@ -319,6 +331,9 @@ static bool take_done(struct kube_live *l, void **owner,
   for (struct kube_transfer *t = l->first; t != NULL; t = t->next) {
     if (take_part(t, answer)) {
       *owner = t->owner;
+      unlink_transfer(l, t); /* a busy stream lets the others come first */
+      t->next = NULL;
+      append(l, t);
       return true;
     }
     if (t->state == LIVE_DONE) {
@@ -405,6 +420,11 @@ static int64_t wall_time(struct kube_backend *b)
   return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+static void warnings(struct kube_backend *b, struct aicr_buf *out)
+{
+  kube_credential_warnings(of(b)->credential, out);
+}
+
 static void close_live(struct kube_backend *b)
 {
   struct kube_live *l = of(b);
@@ -445,6 +465,7 @@ struct kube_backend *kube_live_open(struct kube_config *config,
       .server_version = server_version,
       .context = context,
       .time = wall_time,
+      .warnings = warnings,
       .close = close_live,
   };
   struct kube_live *l = aicr_calloc(1, sizeof *l);

@@ -113,6 +113,7 @@ static const struct call {
     {"return host.needs{'apply pods', 'get /version', 'list nodes in a'}", NULL,
      0, NULL},
     {"return host.needs{'x'}", "bad-need", 0, NULL},
+    {"return host.cluster_warnings()", NULL, 0, NULL},
     {"return host.libraries()", NULL, 0, NULL},
     {"return host.journal(journal_path)", NULL, 0, NULL},
     {"return host.journal_add('line')", NULL, 0, "host.journal(journal_path)"},

@@ -228,6 +228,10 @@ function Host.recorded(state)
   return true
 end
 
+function Host.cluster_warnings()
+  return {}
+end
+
 function Host.cluster(state, where)
   state.where = where
   return state.cluster

@@ -354,6 +354,9 @@ return function(given, host)
     stream = writer.streams(job.reports, given.terminal), heartbeat_ms = job.limits.heartbeat_ms,
   }
   local results, signal, watch = execute(job, given, cluster, style)
+  for _, warning in ipairs(host.cluster_warnings()) do
+    say(host, "warning: " .. warning)
+  end
   local run = result.model {
     version = given.version, id = job.id, start = job.start, stop = host.now(), seed = job.seed,
     strict = job.options.strict == true, signal = signal, target = job.target, recipe = job.recipe,
