@@ -490,6 +490,24 @@ static void test_words(void **state)
   kube_answer_free(&a);
 }
 
+/* A path that is no resource's: discovery has no say. */
+static void test_raw_path(void **state)
+{
+  static const char body[] = "404 page not found\n";
+  (void)state;
+  struct kube_request rq = {.verb = KUBE_RAW};
+  struct kube_answer a;
+  struct aicr_error err;
+  struct kube_failure f = facts;
+  fill(&a, 404, T, body, sizeof body - 1);
+  kube_status_error(&rq, &a, KUBE_SERVED_UNKNOWN, &err, &f);
+  assert_int_equal(err.code, AICR_INTERNAL);
+  assert_string_equal(err.reason, "not-found");
+  assert_false(err.verdict);
+  assert_null(strstr(err.message, "discovery"));
+  kube_answer_free(&a);
+}
+
 static void test_causes(void **state)
 {
   (void)state;
@@ -569,6 +587,7 @@ int main(void)
       cmocka_unit_test(test_transport_names),
       cmocka_unit_test(test_error_of_the_backend),
       cmocka_unit_test(test_words),
+      cmocka_unit_test(test_raw_path),
       cmocka_unit_test(test_causes),
       cmocka_unit_test(test_without_memory),
   };
