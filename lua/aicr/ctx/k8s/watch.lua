@@ -36,9 +36,9 @@ local function resync(self)
   local items, version = k8s.list_for_watch(self.env.own, self.resource, self.filter)
   local seen = {}
   for _, object in ipairs(items) do
-    local uid, was = object.metadata.uid, nil
+    local uid = object.metadata.uid
     seen[uid] = true
-    was = self.known[uid]
+    local was = self.known[uid]
     if not was then
       push(self, "ADDED", object)
     elseif was.metadata.resourceVersion ~= object.metadata.resourceVersion then

@@ -52,7 +52,7 @@ local function was_refused(err)
     and type(err.details) == "table" and not err.details.transport
 end
 
-local function make(env, t, what, request)
+local function make(t, what, request)
   local ok, made = pcall(k8s.call, what, request)
   if not ok then
     t.refused = was_refused(made)
@@ -87,7 +87,7 @@ function M.create(env, object, opts)
   if opts.dry_run then
     return (k8s.call("ctx.k8s:create", request))
   end
-  return make(env, removal(env, object, request.namespace), "ctx.k8s:create", request)
+  return make(removal(env, object, request.namespace), "ctx.k8s:create", request)
 end
 
 local APPLY <const> = { namespace = "string", dry_run = "boolean", force = "boolean" }
@@ -126,7 +126,7 @@ function M.apply(env, object, opts)
   if there then
     return (k8s.call("ctx.k8s:apply", request))
   end
-  return make(env, removal(env, object, namespace), "ctx.k8s:apply", request)
+  return make(removal(env, object, namespace), "ctx.k8s:apply", request)
 end
 
 local PATCH <const> = { type = "string", subresource = "string", dry_run = "boolean" }
