@@ -306,13 +306,9 @@ static struct row read_404(const struct kube_request *rq,
   static const struct row unknown = {404, AICR_INTERNAL,
                                      "discovery-incomplete"};
   if (s->tree == NULL) {
-    if (is_json(a->content_type)) {
+    /* Of a path that is no resource's discovery has nothing to tell. */
+    if (is_json(a->content_type) || rq->verb == KUBE_RAW) {
       return *row_of(0);
-    }
-    /* A path that is no resource's: no discovery tells of it, and what is not
-     * an API server answers the same. */
-    if (rq->verb == KUBE_RAW) {
-      return (struct row){404, AICR_INTERNAL, "not-found"};
     }
     return served == KUBE_SERVED_NO    ? no_api
            : served == KUBE_SERVED_YES ? scope

@@ -241,6 +241,8 @@ static const struct made made[] = {
      AICR_INTERNAL, "unexpected-response"},
     {"W7 text 404, discovery failed", 404, T, "404 page not found\n", UNKNOWN,
      AICR_INTERNAL, "discovery-incomplete"},
+    {"raw: text 404", 404, T, "404 page not found\n", UNKNOWN, AICR_INTERNAL,
+     "unexpected-response"},
     {"W11 webhook", 403, J,
      STATUS(
          "\"reason\":\"Forbidden\",\"message\":\"admission webhook \\\"x\\\" "
@@ -307,7 +309,8 @@ static const struct made made[] = {
 static void test_made(void **state)
 {
   const struct made *row = *state;
-  struct kube_request rq = {.name = "x"};
+  bool raw = strncmp(row->what, "raw", 3) == 0;
+  struct kube_request rq = {.verb = raw ? KUBE_RAW : KUBE_GET, .name = "x"};
   struct kube_answer a;
   struct aicr_error err;
   struct kube_failure f = facts;
@@ -490,24 +493,6 @@ static void test_words(void **state)
   kube_answer_free(&a);
 }
 
-/* A path that is no resource's: discovery has no say. */
-static void test_raw_path(void **state)
-{
-  static const char body[] = "404 page not found\n";
-  (void)state;
-  struct kube_request rq = {.verb = KUBE_RAW};
-  struct kube_answer a;
-  struct aicr_error err;
-  struct kube_failure f = facts;
-  fill(&a, 404, T, body, sizeof body - 1);
-  kube_status_error(&rq, &a, KUBE_SERVED_UNKNOWN, &err, &f);
-  assert_int_equal(err.code, AICR_INTERNAL);
-  assert_string_equal(err.reason, "not-found");
-  assert_false(err.verdict);
-  assert_null(strstr(err.message, "discovery"));
-  kube_answer_free(&a);
-}
-
 static void test_causes(void **state)
 {
   (void)state;
@@ -587,7 +572,6 @@ int main(void)
       cmocka_unit_test(test_transport_names),
       cmocka_unit_test(test_error_of_the_backend),
       cmocka_unit_test(test_words),
-      cmocka_unit_test(test_raw_path),
       cmocka_unit_test(test_causes),
       cmocka_unit_test(test_without_memory),
   };
