@@ -277,8 +277,8 @@ static bool begin(struct pass *p, size_t start, bool is_secret,
 {
   unsigned depth = p->r.depth;
   struct frame *f = &p->frames[depth], *around = f - 1;
-  if (around->why == BY_KIND) {
-    if (!add_span(p, depth - 1, BY_KIND, start, 0, err)) {
+  if (around->why != NEVER) {
+    if (!add_span(p, depth - 1, around->why, start, 0, err)) {
       return false;
     }
     around->open = p->count;
@@ -328,6 +328,11 @@ static bool take(struct pass *p, enum aicr_json_token token, size_t before,
     break;
   case AICR_JSON_STRING:
     ok = take_string(p, depth, value_start(p, before), err);
+    break;
+  case AICR_JSON_INTEGER:
+  case AICR_JSON_DOUBLE:
+    ok = f->why == NEVER ||
+         add_span(p, depth, f->why, value_start(p, before), p->r.offset, err);
     break;
   default:
     break;

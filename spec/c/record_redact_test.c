@@ -91,6 +91,20 @@ static const struct row table[] = {
      "{\"spec\":{\"secretName\":\"s\",\"imagePullSecrets\":[{\"name\":"
      "\"my-secret\"}],\"automountServiceAccountToken\":false}}",
      false, NULL},
+    {"secrets that are no texts",
+     "{\"token\":{\"a\":[\"x\"]},\"password\":[\"x\",{\"b\":1}],"
+     "\"apiKey\":12345,\"PIN_TOKEN\": -1.5e3 ,\"idToken\":null,\"a\":[1]}",
+     false,
+     "{\"token\":" GONE ",\"password\":" GONE ",\"apiKey\":" GONE
+     ",\"PIN_TOKEN\": " GONE " ,\"idToken\":null,\"a\":[1]}"},
+    {"variables that are no texts",
+     "[{\"name\":\"A_TOKEN\",\"value\":[\"x\"]},{\"value\":{\"x\":\"y\"},"
+     "\"name\":\"B_TOKEN\"},{\"name\":\"C_TOKEN\",\"value\":7},"
+     "{\"name\":\"D\",\"value\":[{\"token\":8}]}]",
+     false,
+     "[{\"name\":\"A_TOKEN\",\"value\":" GONE "},{\"value\":" GONE
+     ",\"name\":\"B_TOKEN\"},{\"name\":\"C_TOKEN\",\"value\":" GONE
+     "},{\"name\":\"D\",\"value\":[{\"token\":" GONE "}]}]"},
     {"a private key", "{\"a\":[\"" PEM "\",\"b\"]}", false,
      "{\"a\":[" GONE ",\"b\"]}"},
     {"a certificate", "{\"a\":\"-----BEGIN CERTIFICATE-----\\nMII\\n\"}", false,
