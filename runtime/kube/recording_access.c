@@ -10,14 +10,21 @@
 static const char *const review_names[] = {
     "verb", "group", "resource", "subresource", "namespace", "name"};
 
-void kube_rec_review_key(const cJSON *review, struct aicr_buf *out)
+bool kube_rec_review_key(const cJSON *review, struct aicr_buf *out)
 {
-  const cJSON *asked =
-      kube_json_member(kube_json_member(review, "spec"), "resourceAttributes");
+  const cJSON *spec = kube_json_member(review, "spec");
+  const cJSON *asked = kube_json_member(spec, "resourceAttributes");
+  const cJSON *other = kube_json_member(spec, "nonResourceAttributes");
+  bool of_resource = cJSON_IsObject(asked), of_path = cJSON_IsObject(other);
   for (size_t i = 0; i < sizeof review_names / sizeof review_names[0]; i++) {
     kube_url_param(out, review_names[i],
                    kube_json_text(asked, review_names[i]));
   }
+  if (of_path) {
+    kube_url_param(out, "path", kube_json_text(other, "path"));
+    kube_url_param(out, "pathVerb", kube_json_text(other, "verb"));
+  }
+  return of_resource != of_path;
 }
 
 struct access_file {
@@ -38,8 +45,14 @@ static bool take_review(void *ctx, const char *file, struct kube_rec_scan *scan,
     return text == NULL ? false : kube_rec_fail(err, file, &bad);
   }
   aicr_buf_init(&asked, 64u << 10);
-  kube_rec_review_key(tree, &asked);
+  bool is_one = kube_rec_review_key(tree, &asked);
   cJSON_Delete(tree);
+  if (!is_one) {
+    aicr_buf_free(&asked);
+    return kube_rec_invalid(err, file,
+                            "expected access reviews, each with either "
+                            "resourceAttributes or nonResourceAttributes");
+  }
   struct kube_rec_entry *e =
       asked.failed ? NULL : kube_rec_entry_add(f->loader->store, err);
   bool ok = e != NULL;

@@ -258,7 +258,7 @@ void kube_rec_replay_review(struct kube_rec_store *s,
   aicr_buf_init(&asked, 64u << 10);
   cJSON *tree =
       rq->body == NULL ? NULL : kube_json_tree(rq->body, rq->body_len, &bad);
-  kube_rec_review_key(tree, &asked);
+  bool is_one = kube_rec_review_key(tree, &asked);
   cJSON_Delete(tree);
   if (asked.failed) {
     kube_rec_give_no_memory(a);
@@ -266,7 +266,7 @@ void kube_rec_replay_review(struct kube_rec_store *s,
     return;
   }
   struct run run = {0};
-  if (make_key(s, rq, asked.data, &key)) {
+  if (is_one && make_key(s, rq, asked.data, &key)) {
     run = find_run(s, &key);
     key.query = ""; /* an answer that was an error */
     run = run.count > 0 ? run : find_run(s, &key);
