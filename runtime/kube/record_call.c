@@ -13,18 +13,33 @@
 
 #define ERROR_BODY_MAX (1u << 20)
 
-/* What a command wrote may be secret, and no recording gives it again. */
-static struct kube_record *record_of(const struct kube_call *call)
-{
-  bool kept_out = call->told || call->rq.verb == KUBE_EXEC;
-  return kept_out ? NULL : call->client->record;
-}
-
 static bool is_resource(const struct kube_call *call, const char *group,
                         const char *plural)
 {
   const struct kube_resource *r = &call->rq.resource;
   return strcmp(r->group, group) == 0 && strcmp(r->plural, plural) == 0;
+}
+
+static bool is_review(const struct kube_call *call)
+{
+  return call->rq.verb == KUBE_CREATE &&
+         is_resource(call, "authorization.k8s.io", "selfsubjectaccessreviews");
+}
+
+/* Changes nothing but what a read was asked for is its key. */
+static bool is_read(const struct kube_call *call)
+{
+  enum kube_verb v = call->rq.verb;
+  return v == KUBE_GET || v == KUBE_LIST || v == KUBE_RAW;
+}
+
+/* Where the call is recorded, NULL: nowhere. A recording is read-only and gives
+ * no watch beyond its list, so what a write, a command or a watch was answered
+ * is of no use there, and may echo a secret. */
+static struct kube_record *record_of(const struct kube_call *call)
+{
+  bool kept = !call->told && (is_read(call) || is_review(call));
+  return kept ? call->client->record : NULL;
 }
 
 static bool is_log(const struct kube_call *call)
@@ -43,13 +58,6 @@ static bool is_clean_text(const struct aicr_buf *b)
 {
   return b->len <= ERROR_BODY_MAX && memchr(b->data, '\0', b->len) == NULL &&
          aicr_utf8_valid(b->data, b->len);
-}
-
-/* Changes nothing but what a read was asked for is its key. */
-static bool is_read(const struct kube_call *call)
-{
-  enum kube_verb v = call->rq.verb;
-  return v == KUBE_GET || v == KUBE_LIST || v == KUBE_RAW;
 }
 
 static void fill_line(const struct kube_call *call, struct kube_index_line *l)
@@ -142,10 +150,6 @@ static void find_place(const struct kube_call *call, bool json, struct place *p)
     p->plain = false;
   } else if (is_log(call)) {
     place_log(call, p);
-  } else if (rq->stream) {
-    place_resource(call, p, "watch");
-    p->ending = "jsonl";
-    p->plain = false;
   } else {
     place_resource(call, p, rq->name != NULL ? rq->name : "answer");
     p->ending = json ? "json" : "txt";
@@ -187,8 +191,7 @@ void kube_record_object(struct kube_call *call)
   if (r == NULL || !fits(call)) {
     return;
   }
-  if (call->rq.verb == KUBE_CREATE &&
-      is_resource(call, "authorization.k8s.io", "selfsubjectaccessreviews")) {
+  if (is_review(call)) {
     kube_record_review(r, a->body.data, a->body.len);
     call->told = true;
     return;
@@ -273,24 +276,16 @@ void kube_record_end(struct kube_call *call)
   end_list(call, false);
 }
 
-void kube_record_event(struct kube_call *call, const char *text, size_t len,
-                       size_t all)
+void kube_record_event(struct kube_call *call, const char *text, size_t all)
 {
   struct kube_record *r = record_of(call);
-  struct aicr_error ignored;
   if (r == NULL) {
     return;
   }
   if (call->recorded == NULL) {
     call->recorded = kube_record_begin(r);
   }
-  if (!call->rq.text &&
-      aicr_json_check(text, len, AICR_JSON_GO, AICR_JSON_DEPTH, &ignored)) {
-    kube_record_add_json(call->recorded, text, len, false);
-    kube_record_add(call->recorded, "\n", 1);
-  } else {
-    kube_record_add(call->recorded, text, all);
-  }
+  kube_record_add(call->recorded, text, all);
 }
 
 static void end_stream(struct kube_call *call)
@@ -303,7 +298,7 @@ static void end_stream(struct kube_call *call)
     find_place(call, false, &p);
     take_file(call,
               call->recorded == NULL ? kube_record_begin(r) : call->recorded,
-              200, call->rq.text ? "text/plain" : "application/json", &p);
+              200, "text/plain", &p);
   }
   call->recorded = NULL;
 }
