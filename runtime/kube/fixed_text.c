@@ -40,3 +40,15 @@ bool kube_ends_in(const char *text, const char *end)
   size_t n = strlen(text), m = strlen(end);
   return n > m && strcmp(text + n - m, end) == 0;
 }
+
+bool kube_take_step(const char **at, char *out, size_t size)
+{
+  size_t len = strcspn(*at, "/");
+  if (len == 0 || len >= size) {
+    return false;
+  }
+  memcpy(out, *at, len);
+  out[len] = '\0';
+  *at += len + ((*at)[len] == '/');
+  return true;
+}

@@ -12,6 +12,10 @@ bool kube_set_text(char *out, size_t size, const char *text);
 /* Is `word` one of the words of a text that has single spaces between them? */
 bool kube_has_word(const char *words, const char *word);
 
+/* Copies the step of a path at *at and moves *at past it and past its '/'.
+ * False where there is none, an empty one, or one that does not fit. */
+bool kube_take_step(const char **at, char *out, size_t size);
+
 /* Does a text end in another, with something before it? */
 bool kube_ends_in(const char *text, const char *end);
 

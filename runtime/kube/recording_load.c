@@ -422,9 +422,9 @@ static bool visit_dump_log(struct kube_rec_loader *l,
                            struct aicr_error *err)
 {
   char ns[64], pod[KUBE_NAME_MAX + 1];
-  int end = -1;
-  int n = sscanf(in->path, "%63[^/]/%253[^/]/logs.txt%n", ns, pod, &end);
-  if (n != 2 || end < 0 || in->path[end] != '\0') {
+  const char *at = in->path;
+  if (!kube_take_step(&at, ns, sizeof ns) ||
+      !kube_take_step(&at, pod, sizeof pod) || strcmp(at, "logs.txt") != 0) {
     return true;
   }
   return kube_rec_load_dump_log(l, in, ns, pod, err);

@@ -192,10 +192,12 @@ static bool visit_log(void *ctx, const struct kube_rec_input *in,
   struct kube_rec_loader *l = ctx;
   struct kube_rec_blob blob = {0};
   char ns[64], pod[KUBE_NAME_MAX + 1], container[300];
-  int end = -1;
-  int n = sscanf(in->path, "logs/%63[^/]/%253[^/]/%299[^/]%n", ns, pod,
-                 container, &end);
-  if (n != 3 || end < 0 || in->path[end] != '\0') {
+  const char *at = in->path;
+  bool fits = strncmp(at, "logs/", 5) == 0;
+  at += fits ? 5 : 0;
+  if (!fits || !kube_take_step(&at, ns, sizeof ns) ||
+      !kube_take_step(&at, pod, sizeof pod) || strchr(at, '/') != NULL ||
+      !kube_take_step(&at, container, sizeof container)) {
     return kube_rec_invalid(err, in->path,
                             "expected logs/NAMESPACE/POD/CONTAINER.log");
   }
