@@ -190,17 +190,34 @@ local function expected(word, fields)
   return near ~= "" and near or "; expected one of: " .. table.concat(fields, ", ")
 end
 
--- Reads the table v by a spec {field = {type, required}}; `meant` are the fields to suggest, when they are not its own.
-local function read_table(v, path, spec, meant)
+-- The field to name of those that the spec has not, the same in each run: one that `other` has not either comes first.
+local function unknown_field(v, spec, other)
+  local first, least
+  for k in next, v do
+    if not spec[k] then
+      local rank = (other[k] and "1" or "0") .. quoted(k)
+      if not least or rank < least then
+        first, least = k, rank
+      end
+    end
+  end
+  return first
+end
+
+-- Reads the table v by a spec {field = {type, required}}; `kind` is what it is, where it could be taken for another:
+-- {word, other (that one's spec), its (its word), meant (the fields to suggest, when they are not its own)}.
+local function read_table(v, path, spec, kind)
   local prefix = path == "" and "" or path .. "."
   if type(v) ~= "table" then
     fail("%s: expected a table, got %s", path, quoted(v))
   end
-  for k in next, v do
-    if not spec[k] then
-      fail("unknown field %s%s", type(k) == "string" and ('"%s%s"'):format(prefix, text.printable(k)) or quoted(k),
-        expected(k, meant or fields_of(spec)))
+  local k = unknown_field(v, spec, kind and kind.other or {})
+  if k ~= nil then
+    local name = type(k) == "string" and ('"%s%s"'):format(prefix, text.printable(k)) or quoted(k)
+    if kind and kind.other[k] then
+      fail("unknown field %s: %s has it, %s has not", name, kind.its, kind.word)
     end
+    fail("unknown field %s%s", name, expected(k, kind and kind.meant or fields_of(spec)))
   end
   local out = {}
   for _, field in ipairs(fields_of(spec)) do
@@ -313,11 +330,16 @@ local function describe(value)
   if type(value) ~= "table" then
     fail("the file must return a table (a check with run, or a suite with checks), it returned %s", quoted(value))
   end
-  if rawget(value, "run") == nil and rawget(value, "checks") ~= nil then
-    return { kind = "suite", meta = read_table(value, "", SUITE) }
+  local function has(field)
+    return rawget(value, field) ~= nil
   end
-  local meant = rawget(value, "run") == nil and either(CHECK, SUITE) or nil
-  return { kind = "check", meta = read_table(value, "", CHECK, meant) }
+  if not has "run" and (has "checks" or has "suite" and not has "phase") then
+    return { kind = "suite", meta = read_table(value, "", SUITE, { word = "a suite", other = CHECK, its = "a check" }) }
+  end
+  local meant = not has "run" and either(CHECK, SUITE) or nil
+  return { kind = "check", meta = read_table(value, "", CHECK, {
+    word = "a check", other = SUITE, its = "a suite", meant = meant,
+  }) }
 end
 
 --- Metadata of a source as JSON text: `{kind="check"|"suite", meta={…}}`.
