@@ -84,17 +84,17 @@ void aicr_print_help(void)
     }
     print_option(&aicr_options[i]);
   }
-  puts(
-      "\n"
-      "Also as variables: AICR_RUN_FAIL_FAST=1; AICR_RUN_PATH, "
-      "AICR_RUN_HEARTBEAT=30s\n"
-      "Exit status: 0 ok, 1 failed, 2 usage, 3 no verdict, 4 nothing ran, "
-      "70 internal.");
+  puts("\n"
+       "Also as variables: AICR_RUN_FAIL_FAST=1; AICR_RUN_PATH, "
+       "AICR_RUN_HEARTBEAT=30s\n"
+       "Exit status: 0 ok, 1 failed, 2 usage, 3 no verdict, 4 nothing ran, "
+       "70 internal.");
   print_later();
   puts("\n"
        "Examples:\n"
        "  aicr-run --recording rec/ --recipe recipe.yaml checks/gke_tcpxo.lua\n"
        "  aicr-run --recording rec/ -r recipe.yaml -p deployment -o junit.xml\n"
-       "  aicr-run --recording rec/ checks/ --tags 'gke,!slow' -f json\n"
+       "  aicr-run -k ~/.kube/config --context prod -r recipe.yaml "
+       "checks/gke_tcpxo.lua\n"
        "  aicr-run --recording rec/ checks/my_check.lua --set gpus=8 -v");
 }
