@@ -64,11 +64,17 @@ static bool from_nothing(struct load *l)
       aicr_buf_free(&why);
       return use_pod(l);
     }
-  } else if (l->o->kubeconfig == NULL) {
+  } else {
     aicr_buf_addf(&why, "; --%s needs a kubeconfig", option);
   }
   if (why.no_memory || l->sources.looked.no_memory) {
     kube_config_no_memory(l->err);
+  } else if (l->o->kubeconfig != NULL) {
+    struct aicr_quoted q;
+    aicr_fail(l->err, AICR_INVALID_REQUEST, "config-not-found",
+              "--kubeconfig %s: %s",
+              aicr_quote(&q, l->o->kubeconfig, strlen(l->o->kubeconfig)),
+              l->sources.count == 0 ? "no such file" : "it defines no cluster");
   } else {
     aicr_fail(l->err, AICR_INVALID_REQUEST, "config-not-found",
               "no cluster is configured: %s%s; give " USE_ONE,
@@ -114,13 +120,15 @@ static bool no_context(struct load *l, const char *name, const char *from)
   bool none = known.len == 0, no_memory = known.no_memory || why.no_memory;
   const char *choose = none ? "none; make one: kubectl config set-context NAME "
                               "--cluster CLUSTER --user USER"
-                            : "; choose one with --context NAME";
+                       : l->o->context != NULL
+                           ? ""
+                           : "; choose one with --context NAME";
   aicr_quote(&s, source, strlen(source));
   if (no_memory) {
     kube_config_no_memory(l->err);
   } else if (from != NULL) {
     aicr_fail(l->err, AICR_INVALID_REQUEST, "context-not-found",
-              "%s %s does not exist in %s; contexts: %s%s", from,
+              "%s %s: no such context in %s; it has: %s%s", from,
               aicr_quote(&q, name, strlen(name)), s.text, text_of(&known),
               choose);
   } else {

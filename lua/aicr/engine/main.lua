@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- The way of a run: resolve, select, plan; then cluster, checks, reports, exit code.
+local advice = require "aicr.engine.advice"
 local catalogs = require "aicr.engine.catalog"
 local declared = require "aicr.engine.declared"
 local describe = require "aicr.engine.describe"
@@ -161,17 +162,15 @@ end
 local OPEN_FIX <const> = {
   recording = "name a folder of files that kubectl get -o json wrote whole, or one of them",
   kubeconfig = "name a kubeconfig that kubectl takes: --kubeconfig FILE",
-  context = "name one of its contexts: kubectl config get-contexts",
   record = "name a folder that is new or empty: --record DIR",
 }
 
 --- What the command line named and cannot be used is a mistake of the command line.
 local function say_unusable(job, option, err)
   local value, why = job.options[option], err.message or "cannot be used"
-  say(job.host, {
-    what = ("--%s %s"):format(option, why:find(value, 1, true) and why or value .. ": " .. why),
-    fix = OPEN_FIX[option],
-  })
+  local named = why:find "^%-%-" and why or ("--%s %s"):format(option,
+    why:find(value, 1, true) and why or value .. ": " .. why)
+  say(job.host, { what = named, fix = OPEN_FIX[option] or advice.fix(err.reason) })
   say(job.host, "no check was run")
 end
 
@@ -187,8 +186,11 @@ local function open_cluster(job)
   end
   local named = options.recording and "recording" or options.kubeconfig and "kubeconfig"
     or options.context and "context"
-  if not cluster.ok and ((cluster.error or {}).reason or ""):find "^record%-" then
+  local reason = not cluster.ok and (cluster.error or {}).reason or ""
+  if reason:find "^record%-" then
     named = "record"
+  elseif reason == "context-not-found" and options.context then
+    named = "context"
   end
   if not cluster.ok and named and (job.command ~= "doctor" or named == "record") then
     say_unusable(job, named, cluster.error or {})
