@@ -484,7 +484,7 @@ static int k8s_each(lua_State *L)
 }
 
 /* native.known_version() -> the server's version where it is known without
- * asking, else nil; is this a recording?                       [-0, +2, v] */
+ * asking, else nil; is this a recording? Is one written?       [-0, +3, v] */
 static int k8s_known_version(lua_State *L)
 {
   struct aicr_task *t = aicr_k8s_task(L, "ctx.k8s:server_version");
@@ -492,7 +492,8 @@ static int k8s_known_version(lua_State *L)
 
   lua_pushstring(L, b->ops->server_version(b));
   lua_pushboolean(L, t->host->recording);
-  return 2;
+  lua_pushboolean(L, kube_client_recording(t->host->client) != NULL);
+  return 3;
 }
 
 static const luaL_Reg methods[] = {

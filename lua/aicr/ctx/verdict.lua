@@ -204,7 +204,7 @@ local function last_seen(seen)
 end
 
 --- Polls until fn returns true; its second result is shown as "last seen". When the time is over the check fails.
--- An error inside fn ends the check. A recording does not change: there it polls as often, without waiting.
+-- An error inside fn ends the check. A recording is polled as often, without waiting: its answers come in their order.
 -- @param what string what is waited for
 -- @param opts table {timeout = "2m", every = "5s", reason=, fix=}
 -- @param fn function() -> boolean, last seen

@@ -78,9 +78,10 @@ function k8s.stream(what, request) end
 ---@return integer code
 function k8s.exec(what, t) end
 
---- gitVersion as far as it is known without asking, and whether this is a recording.
+--- gitVersion as far as it is known without asking, whether this is a recording, whether one is written.
 ---@return string? version
 ---@return boolean recording
+---@return boolean recorded
 function k8s.known_version() end
 
 return k8s
