@@ -183,6 +183,19 @@ static bool read_scope(const char *rest, struct grant *g, const char *line,
 
 static const char ways_of_api[] = "name the resource instead of its path";
 
+/* Does a path have the segment "." or ".."? What is on the way to the server
+ * takes those out, and the server then answers for another path. */
+static bool has_dots(const char *text)
+{
+  for (const char *at = text; (at = strstr(at, "/.")) != NULL; at += 2) {
+    size_t n = 1 + strspn(at + 1, ".");
+    if (n <= 3 && (at[n] == '/' || at[n] == '\0')) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /* What is wrong with a path, NULL: nothing. The API's own paths have names of
  * their own. */
 static const char *bad_path(const char *text)
@@ -193,8 +206,8 @@ static const char *bad_path(const char *text)
   if (text[0] != '/' || text[strspn(text, plain)] != '\0') {
     return "a path begins with / and has letters, digits and -._~: in it";
   }
-  if (strstr(text, "//") != NULL || strstr(text, "..") != NULL) {
-    return "a path has no // and no ..";
+  if (strstr(text, "//") != NULL || has_dots(text)) {
+    return "a path has no // and no segment . or ..";
   }
   for (size_t i = 0; i < 2; i++) {
     size_t n = strlen(roots[i]);
@@ -352,11 +365,9 @@ static bool granted(const struct kube_permissions *p, unsigned verb,
                     const struct kube_resource *r, const char *subresource,
                     const char *ns, const char *run_namespace)
 {
-  /* What may be created may be cleaned up. */
-  unsigned enough = verb == V_DELETE ? V_DELETE | V_CREATE : verb;
   for (size_t i = 0; i < p->count; i++) {
     const struct grant *g = &p->grants[i];
-    if ((g->verbs & enough) != 0 && strcmp(g->group, r->group) == 0 &&
+    if ((g->verbs & verb) != 0 && strcmp(g->group, r->group) == 0 &&
         strcmp(g->plural, r->plural) == 0 &&
         strcmp(g->subresource, subresource) == 0 &&
         in_scope(g, verb, ns, run_namespace)) {

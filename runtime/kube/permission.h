@@ -8,8 +8,9 @@
  *   verb[,verb] resource[.group][/subresource] [in NS | in run | anywhere]
  * Default scope: anywhere for get, list, watch; the run's namespace for
  * writes. find counts as get, each as list, wait as get+list+watch, apply as
- * patch+create, logs as get pods/log, exec as get,create pods/exec; what may
- * be created may be deleted. `get /path` is for get_raw. */
+ * patch+create, logs as get pods/log, exec as get,create pods/exec. That
+ * what was created may be deleted is up to who knows what was created.
+ * `get /path` is for get_raw. */
 
 struct kube_permissions;
 
@@ -30,7 +31,8 @@ bool kube_permissions_allow(const struct kube_permissions *p, const char *verb,
 
 /* The same for get_raw. NULL permissions allow any path that can be sent. A
  * path has only what URLs have in paths, begins with '/', holds no "//", no
- * ".." and is none of the API's (INVALID_REQUEST/"bad-request"). */
+ * segment "." or ".." and is none of the API's (INVALID_REQUEST/"bad-request").
+ */
 bool kube_permissions_allow_path(const struct kube_permissions *p,
                                  const char *path, struct aicr_error *err);
 

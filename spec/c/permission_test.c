@@ -58,11 +58,11 @@ static const struct allow allows[] = {
     {"get,create pods", "get", "pods", NULL, "a", true},
     {"get,create pods", "create", "pods", NULL, "a", false},
 
-    /* what may be created may be deleted */
-    {"create pods", "delete", "pods", NULL, RUN, true},
-    {"create pods", "delete", "pods", NULL, "a", false},
-    {"create pods in a", "delete", "pods", NULL, "a", true},
-    {"apply pods", "delete", "pods", NULL, RUN, true},
+    /* that of a kind some may be created does not say that all may go */
+    {"create pods", "delete", "pods", NULL, RUN, false},
+    {"create pods in a", "delete", "pods", NULL, "a", false},
+    {"apply pods", "delete", "pods", NULL, RUN, false},
+    {"create pods anywhere", "delete", "pods", NULL, RUN, false},
     {"delete pods", "delete", "pods", NULL, RUN, true},
     {"delete pods", "create", "pods", NULL, RUN, false},
     {"patch pods", "delete", "pods", NULL, RUN, false},
@@ -187,7 +187,11 @@ static const struct need bad_needs[] = {
     {"get /api*", "name the resource"},
     {"get /*", "name the resource"},
     {"get //version", "no //"},
-    {"get /a/../b", "no .."},
+    {"get /a/../b", "no segment . or .."},
+    {"get /..", "no segment . or .."},
+    {"get /a/./b", "no segment . or .."},
+    {"get /a/.", "no segment . or .."},
+    {"get /./api/v1/secrets", "no segment . or .."},
     {"get /a*b", "* only at its end"},
     {"get /version in a", "nothing may follow a path"},
 };
