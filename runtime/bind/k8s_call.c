@@ -15,7 +15,7 @@ static const struct verb_word {
 } verb_words[] = {
     {"get", KUBE_GET},     {"create", KUBE_CREATE}, {"update", KUBE_UPDATE},
     {"patch", KUBE_PATCH}, {"apply", KUBE_APPLY},   {"delete", KUBE_DELETE},
-    {"raw", KUBE_RAW},     {"watch", KUBE_WATCH},
+    {"raw", KUBE_RAW},     {"watch", KUBE_WATCH},   {"list", KUBE_LIST},
 };
 
 static const struct verb_word *check_verb(lua_State *L)
@@ -106,8 +106,30 @@ static struct kube_call_spec call_spec(lua_State *L, const char *what)
   spec.text = lua_toboolean(L, -1);
   lua_getfield(L, 2, "deadline_ms");
   spec.deadline_ms = lua_tointeger(L, -1);
+  lua_getfield(L, 2, "resolve_only");
+  spec.resolve_only = lua_toboolean(L, -1);
   take_body(L, &spec, what);
   return spec;
+}
+
+static void push_resource(lua_State *L, const struct kube_call *call)
+{
+  const struct kube_resource *r = kube_call_resource(call);
+  const struct kube_failure *f = kube_call_failure(call);
+
+  lua_createtable(L, 0, 5);
+  lua_pushstring(L, r->group);
+  lua_setfield(L, -2, "group");
+  lua_pushstring(L, r->version);
+  lua_setfield(L, -2, "version");
+  lua_pushstring(L, r->plural);
+  lua_setfield(L, -2, "plural");
+  lua_pushstring(L, r->kind);
+  lua_setfield(L, -2, "kind");
+  if (f->ns[0] != '\0') {
+    lua_pushstring(L, f->ns);
+    lua_setfield(L, -2, "namespace");
+  }
 }
 
 /* Index 1: is text wanted? Index 2: the box. */
@@ -124,11 +146,16 @@ static int got_answer(lua_State *L, int status, lua_KContext ctx)
   case KUBE_CALL_WAIT:
     return aicr_k8s_wait(L, t, box, got_answer);
   case KUBE_CALL_OBJECT:
+    if (!kube_call_http(box->call)) {
+      push_resource(L, box->call);
+      return 1;
+    }
     if (lua_toboolean(L, 1))
       lua_pushlstring(L, text ? text : "", len);
     else
       aicr_push_json(L, text, len, AICR_JSON_DROP_NULLS);
-    return 1;
+    lua_pushinteger(L, kube_call_http(box->call));
+    return 2;
   default:
     return aicr_k8s_fail(L, box->call);
   }
@@ -173,8 +200,8 @@ static int next_line(lua_State *L)
   }
 }
 
-/* native.stream(what, {as call}) -> iterator over lines (text) or events, and
- * what a generic for closes.                                   [-0, +4, v] */
+/* native.stream(what, {as call}) -> iterator over lines (text), events or the
+ * items of a list, and what a generic for closes. [-0, +4, v] */
 int aicr_k8s_stream(lua_State *L)
 {
   const char *what = luaL_checkstring(L, 1);
@@ -186,7 +213,7 @@ int aicr_k8s_stream(lua_State *L)
   lua_settop(L, 2);
   luaL_checkstack(L, 30, what);
   spec = call_spec(L, what);
-  spec.stream = true;
+  spec.stream = spec.verb != KUBE_LIST;
   lua_getfield(L, 2, "free");
   is_free = lua_toboolean(L, -1);
   aicr_k8s_start(L, t, &spec, is_free);
@@ -205,8 +232,11 @@ int aicr_k8s_stream(lua_State *L)
  * subresource=, query={}, body=, content_type=, text=, free=}) -> the answer's
  * object, or its text. `what` is its name for the check. A body is a table or
  * text. A free call needs no permission of the check: for embedded code that
- * asks what everybody may, or cleans up.
- *                                                      [yields] [-0, +1, v] */
+ * asks what everybody may, or cleans up. The second result is the answer's HTTP
+ * code. With resolve_only nothing is sent but what finds the resource; the
+ * result is {group=, version=, plural=, kind=, namespace=} of what would be
+ * sent, and what the check may not ask for is refused as ever.
+ *                                                      [yields] [-0, +2, v] */
 int aicr_k8s_call(lua_State *L)
 {
   const char *what = luaL_checkstring(L, 1);

@@ -54,6 +54,7 @@ struct kube_call {
   struct aicr_buf lines; /* of a stream */
   size_t lines_taken;    /* bytes of them that were given out */
   bool stream_ended, stream_failed;
+  bool resolved; /* all that was asked for */
 
   struct kube_record_file *recorded; /* what is being written of it */
   bool told;                         /* its answer is recorded */

@@ -171,7 +171,8 @@ bool kube_call_send(struct kube_call *call, struct aicr_error *err)
   return true;
 }
 
-/* Sends the request once its resource is known. False with *err. */
+/* Sends the request once its resource is known. False: nothing is sent, with
+ * *err unless that was all that was asked for. */
 bool kube_call_go_on(struct kube_call *call, struct aicr_error *err)
 {
   const struct kube_call_spec *spec = &call->spec;
@@ -189,6 +190,10 @@ bool kube_call_go_on(struct kube_call *call, struct aicr_error *err)
     return false;
   default:
     break;
+  }
+  if (spec->resolve_only) {
+    call->resolved = true;
+    return false;
   }
   if (!check_shape(spec, err) ||
       !kube_resource_path(&call->rq.resource, spec->ns, spec->name,

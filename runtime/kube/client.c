@@ -349,7 +349,7 @@ static struct kube_call *take_ready(struct kube_client *c)
   struct kube_call *call = c->ready;
   if (call != NULL) {
     unlink_ready(c, call);
-    call->phase = PHASE_FAILED;
+    call->phase = call->resolved ? PHASE_OBJECT : PHASE_FAILED;
   }
   return call;
 }
@@ -439,6 +439,16 @@ enum kube_call_state kube_call_next(struct kube_call *call, const char **text,
 const char *kube_call_resource_version(const struct kube_call *call)
 {
   return call->resource_version;
+}
+
+const struct kube_resource *kube_call_resource(const struct kube_call *call)
+{
+  return &call->rq.resource;
+}
+
+int kube_call_http(const struct kube_call *call)
+{
+  return call->answer.http;
 }
 
 int kube_call_exit_code(const struct kube_call *call, const char **stderr_text,

@@ -31,8 +31,9 @@ struct kube_call_spec {
   size_t command_len;
   bool stream; /* line by line, until the server or the deadline ends it */
   bool text;   /* not JSON */
-  unsigned page_size;                         /* 0: 500 */
-  int64_t deadline_ms;                        /* monotonic, 0: none */
+  bool resolve_only;   /* no request: its object is kube_call_resource() */
+  unsigned page_size;  /* 0: 500 */
+  int64_t deadline_ms; /* monotonic, 0: none */
   const struct kube_permissions *permissions; /* NULL: all allowed */
   const char *run_namespace;                  /* what "in run" means */
 };
@@ -77,6 +78,12 @@ enum kube_call_state kube_call_next(struct kube_call *call, const char **text,
 
 /* The resourceVersion of a list, "" before its end or where it has none. */
 const char *kube_call_resource_version(const struct kube_call *call);
+
+/* The resource of a call that has an object: as the server names it. */
+const struct kube_resource *kube_call_resource(const struct kube_call *call);
+
+/* The HTTP code of the answer that was the object, 0: none was needed. */
+int kube_call_http(const struct kube_call *call);
 
 /* Of KUBE_EXEC, whose object is what the command wrote to stdout: its exit code
  * and what it wrote to stderr (NULL: nothing). */

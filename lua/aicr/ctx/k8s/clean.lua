@@ -23,8 +23,9 @@ local function named(t)
     group and "." .. group or "", t.name)
 end
 
-local function is_absent(err)
-  return errors.is(err) and err.code == "NOT_FOUND"
+--- Does the error say that the object is not there? Not when no more is known than that something answered 404.
+function M.is_absent(err)
+  return errors.is(err) and err.reason == "not-found" and err.verdict == true
 end
 
 -- Until when a removal may wait: late enough to see the end, early enough to say what is left.
@@ -34,24 +35,34 @@ local function patience()
   return math.min(math.max(began + ALL_MS, now + EACH_MS), began + LAST_MS)
 end
 
--- The object as it is now; nil when it is gone or another one has its name.
+-- The object as it is now; nil when it is gone, and whether another one has its name.
 local function read(t)
   local ok, object = pcall(k8s.call, "clean-up", {
     verb = "get", apiVersion = t.api_version, kind = t.kind, name = t.name, namespace = t.namespace, free = true,
     deadline_ms = t.until_ms,
   })
   if not ok then
-    if is_absent(object) then
-      return nil
+    if M.is_absent(object) then
+      return nil, false
     end
     error(object, 0)
   end
   local meta = object.metadata or {}
   if t.uid and meta.uid ~= t.uid then
-    return nil
+    return nil, true
   end
   if not t.uid and (meta.labels or {})[M.RUN] ~= t.run_id then
-    return nil
+    return nil, true
+  end
+  return object, false
+end
+
+-- As read; one whose answer was lost may still come into being.
+local function find(t)
+  local object, is_other = read(t)
+  while not object and not is_other and not t.uid and t.lost and native.monotonic() < t.until_ms do
+    native.sleep(POLL_MS)
+    object, is_other = read(t)
   end
   return object
 end
@@ -66,17 +77,18 @@ local function delete(t, uid)
     },
   })
   -- A conflict: another object has the name by now.
-  if not ok and not is_absent(err) and not (errors.is(err) and err.code == "CONFLICT") then
+  if not ok and not M.is_absent(err) and not (errors.is(err) and err.code == "CONFLICT") then
     error(err, 0)
   end
 end
 
 --- Deletes an object that this run made and waits until it is gone.
--- @param t table {api_version=, kind=, name=, namespace=, run_id=, uid=(nil: ours by its label)}
+-- @param t table {api_version=, kind=, name=, namespace=, run_id=, uid=(nil: ours by its label),
+--   lost=(may it come into being only now?)}
 -- @raise an error object, or a string that says what is left and how to remove it
 function M.remove(t)
   t.until_ms = patience()
-  local found, object = pcall(read, t)
+  local found, object = pcall(find, t)
   if found and not object then
     return
   end
@@ -98,6 +110,51 @@ function M.remove(t)
     error(("%s is left%s%s; remove it with: kubectl delete %s"):format(named(t),
       not ok and (" (%s)"):format(tostring(why)) or "",
       held and ", held by " .. table.concat(meta.finalizers, ", ") or "", named(t)), 0)
+  end
+end
+
+-- The uids of the run's objects of the kind whose name begins as it was asked for, without those in `made`.
+local function list(t, made)
+  local known, found = {}, {}
+  for _, other in ipairs(made) do
+    known[other.uid or ""] = true
+  end
+  local objects <const> = {
+    verb = "list", apiVersion = t.api_version, kind = t.kind, namespace = t.namespace, free = true,
+    label = M.RUN .. "=" .. t.run_id, deadline_ms = t.until_ms,
+  }
+  for object in k8s.stream("clean-up", objects) do
+    local meta = type(object.metadata) == "table" and object.metadata or {}
+    if type(meta.name) == "string" and type(meta.uid) == "string" and not known[meta.uid]
+      and meta.name:sub(1, #t.generated) == t.generated then
+      found[#found + 1] = meta
+    end
+  end
+  return found
+end
+
+--- Deletes what was made with metadata.generateName when the answer that had its name was lost.
+-- @param t table as of remove, without a name, with generated=(the begin of it)
+-- @param made table all that this run made: {uid=} each
+-- @raise as remove
+function M.remove_generated(t, made)
+  t.until_ms = patience()
+  local ok, found = pcall(list, t, made)
+  while ok and #found == 0 and t.lost and native.monotonic() < t.until_ms do
+    native.sleep(POLL_MS)
+    ok, found = pcall(list, t, made)
+  end
+  if not ok then
+    local group = t.api_version:match "^(.*)/"
+    error(("a %s of which no answer came may be left (%s); look with: kubectl get %s%s -l %s=%s"):format(t.kind,
+      tostring(found), t.kind:lower() .. (group and "." .. group or ""),
+      t.namespace and " -n " .. t.namespace or "", M.RUN, t.run_id), 0)
+  end
+  for _, meta in ipairs(found) do
+    M.remove {
+      api_version = t.api_version, kind = t.kind, name = meta.name, namespace = meta.namespace, run_id = t.run_id,
+      uid = meta.uid,
+    }
   end
 end
 

@@ -29,34 +29,65 @@ local function labelled(object, run_id)
   return copy
 end
 
+-- What a request is about, found before it is sent; raises what an undeclared one raises.
+local function target_of(what, request, free)
+  return (k8s.call(what, {
+    verb = request.verb, resource = request.resource, apiVersion = request.apiVersion, kind = request.kind,
+    name = request.name, namespace = request.namespace, free = free, resolve_only = true,
+  }))
+end
+
 -- Notes what is about to be made, before it is: an answer that is lost must not leave it behind.
-local function removal(env, object, namespace)
+local function removal(env, object, target)
   local t = {
     api_version = object.apiVersion, kind = object.kind, name = object.metadata.name,
-    namespace = namespace, run_id = env.run_id,
+    generated = object.metadata.generateName, namespace = target.namespace, group = target.group,
+    plural = target.plural, run_id = env.run_id, lost = true,
   }
+  env.made = env.made or {}
+  table.insert(env.made, t)
   local list = env.deferred
   list[#list + 1] = function()
-    if t.name and not t.refused then
+    if t.refused then
+      return
+    elseif t.name then
       clean.remove(t)
+    else
+      clean.remove_generated(t, env.made)
     end
   end
   native.defer()
   return t
 end
 
--- The server said that nothing was made.
+-- Did the server say that nothing was made, or was it never asked?
 local function was_refused(err)
-  local http = errors.is(err) and type(err.details) == "table" and err.details.http
-  return math.type(http) == "integer" and http >= 400 and http < 500 or errors.is(err) and not http
-    and type(err.details) == "table" and not err.details.transport
+  local details = errors.is(err) and type(err.details) == "table" and err.details or {}
+  local http = details.http
+  if math.type(http) == "integer" then
+    -- A conflict may be with our own object, made by an attempt whose answer was lost.
+    return http >= 400 and http < 500 and http ~= 408 and http ~= 409
+  elseif details.transport then
+    return details.transport == "refused" or details.transport == "dns"
+  end
+  return details.attempts == 0
+end
+
+-- Is it an answer after which nothing can come into being any more?
+local function was_answered(err)
+  local details = errors.is(err) and type(err.details) == "table" and err.details or {}
+  return details.http == 409 and details.attempts == 1
 end
 
 local function make(t, what, request)
-  local ok, made = pcall(k8s.call, what, request)
+  local ok, made, http = pcall(k8s.call, what, request)
   if not ok then
-    t.refused = was_refused(made)
+    t.refused, t.lost = was_refused(made), not was_answered(made)
     error(made, 0)
+  end
+  if request.verb == "apply" and http ~= 201 then
+    t.refused = true -- somebody else made it meanwhile
+    return made, true
   end
   local meta = type(made.metadata) == "table" and made.metadata or {}
   t.name, t.uid, t.namespace = meta.name, meta.uid, meta.namespace
@@ -65,7 +96,7 @@ local function make(t, what, request)
       apiVersion = made.apiVersion, kind = made.kind, name = meta.name, namespace = meta.namespace,
     })
   end
-  return made
+  return made, false
 end
 
 local CREATE <const> = { namespace = "string", dry_run = "boolean" }
@@ -87,7 +118,7 @@ function M.create(env, object, opts)
   if opts.dry_run then
     return (k8s.call("ctx.k8s:create", request))
   end
-  return make(removal(env, object, request.namespace), "ctx.k8s:create", request)
+  return (make(removal(env, object, target_of("ctx.k8s:create", request)), "ctx.k8s:create", request))
 end
 
 local APPLY <const> = { namespace = "string", dry_run = "boolean", force = "boolean" }
@@ -98,7 +129,7 @@ local function exists(object, namespace)
     verb = "get", apiVersion = object.apiVersion, kind = object.kind, name = object.metadata.name,
     namespace = namespace, free = true,
   })
-  if not ok and not (errors.is(err) and err.code == "NOT_FOUND") then
+  if not ok and not clean.is_absent(err) then
     error(err, 0)
   end
   return ok
@@ -113,7 +144,6 @@ function M.apply(env, object, opts)
   object = arguments.object(object, "ctx.k8s:apply", false)
   opts = arguments.options(opts, APPLY, "ctx.k8s:apply")
   local namespace = opts.namespace or object.metadata.namespace
-  local there = opts.dry_run or exists(object, namespace)
   local request = {
     verb = "apply", apiVersion = object.apiVersion, kind = object.kind, name = object.metadata.name,
     namespace = namespace, content_type = "application/apply-patch+yaml",
@@ -121,12 +151,19 @@ function M.apply(env, object, opts)
       fieldManager = MANAGER, fieldValidation = "Strict", force = opts.force and "true" or nil,
       dryRun = opts.dry_run and "All" or nil,
     },
-    body = there and object or labelled(object, env.run_id),
+    body = object,
   }
-  if there then
+  local target = target_of("ctx.k8s:apply", request)
+  if opts.dry_run or exists(object, namespace) then
     return (k8s.call("ctx.k8s:apply", request))
   end
-  return make(removal(env, object, namespace), "ctx.k8s:apply", request)
+  request.body = labelled(object, env.run_id)
+  local made, is_others = make(removal(env, object, target), "ctx.k8s:apply", request)
+  if is_others then
+    request.body = object -- without our labels
+    made = k8s.call("ctx.k8s:apply", request)
+  end
+  return made
 end
 
 local PATCH <const> = { type = "string", subresource = "string", dry_run = "boolean" }
@@ -172,7 +209,7 @@ local function wait_gone(request, uid)
       verb = "get", resource = request.resource, name = request.name, namespace = request.namespace, free = true,
     })
     if not ok then
-      if errors.is(object) and object.code == "NOT_FOUND" then
+      if clean.is_absent(object) then
         return
       end
       error(object, 0)
@@ -184,32 +221,51 @@ local function wait_gone(request, uid)
   end
 end
 
---- Deletes an object and waits until it is gone.
+-- The object of that name that this run made, nil: none.
+local function made_here(env, what, request, uid)
+  if not env.made then
+    return nil
+  end
+  local target = target_of(what, request, true)
+  for _, t in ipairs(env.made) do
+    if t.uid and not t.deleted and t.name == request.name and t.namespace == target.namespace
+      and t.plural == target.plural and t.group == target.group and (uid or t.uid) == t.uid then
+      return t
+    end
+  end
+  return nil
+end
+
+--- Deletes an object and waits until it is gone. One that this run made may be deleted without a need that says so.
 -- @param resource string
 -- @param name string
 -- @param namespace string|nil
 -- @param opts table|nil {propagation="Background"|"Foreground"|"Orphan", grace=seconds, uid=(only this one),
 --   wait=false, dry_run=}
 -- @raise NOT_FOUND/"not-found", CONFLICT/"conflict" when the uid is another's, …
-function M.delete(_, resource, name, namespace, opts)
+function M.delete(env, resource, name, namespace, opts)
   local what = "ctx.k8s:delete"
   arguments.named(resource, name, namespace, what)
   opts = arguments.options(opts, DELETE, what)
   if opts.propagation and not PROPAGATION[opts.propagation] then
     error(("%s: propagation must be Background, Foreground or Orphan, got %s"):format(what, opts.propagation), 3)
   end
-  local request = {
-    verb = "delete", resource = resource, name = name, namespace = namespace,
-    body = {
-      apiVersion = "v1", kind = "DeleteOptions", propagationPolicy = opts.propagation or "Background",
-      gracePeriodSeconds = opts.grace, preconditions = opts.uid and { uid = opts.uid } or nil,
-      dryRun = opts.dry_run and kept.array { "All" } or nil,
-    },
+  local request = { verb = "delete", resource = resource, name = name, namespace = namespace }
+  local own = made_here(env, what, request, opts.uid)
+  local uid = own and own.uid or opts.uid
+  request.free = own ~= nil
+  request.body = {
+    apiVersion = "v1", kind = "DeleteOptions", propagationPolicy = opts.propagation or "Background",
+    gracePeriodSeconds = opts.grace, preconditions = uid and { uid = uid } or nil,
+    dryRun = opts.dry_run and kept.array { "All" } or nil,
   }
   local answer = k8s.call(what, request)
+  if own and not opts.dry_run then
+    own.deleted = true
+  end
   if opts.wait ~= false and not opts.dry_run then
     local details = type(answer.details) == "table" and answer.details or {}
-    wait_gone(request, opts.uid or details.uid or type(answer.metadata) == "table" and answer.metadata.uid or nil)
+    wait_gone(request, uid or details.uid or type(answer.metadata) == "table" and answer.metadata.uid or nil)
   end
 end
 
