@@ -43,6 +43,17 @@ describe("the exit code of a run", function()
     assert.equal(3, report.run.exit_code)
   end)
 
+  it("is 3 when the recording is not whole, and says why", function()
+    local code, out, err, report = engine {
+      operands = { "s/" }, disk = disk, unrecorded = "cannot record into x: y: the path is too long",
+    }
+    assert.equal(3, code)
+    assert.matches("cannot record into x: y: the path is too long", err, 1, true)
+    assert.is_nil(err:find("make room", 1, true))
+    assert.truthy(out:find("exit 3: the recording is not whole", 1, true))
+    assert.equal(3, report.run.exit_code)
+  end)
+
   it("stays 1 when a report cannot be written and a check failed", function()
     local code = engine {
       operands = { "s/" }, disk = disk, endings = { a = FAIL },

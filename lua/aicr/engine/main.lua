@@ -111,7 +111,7 @@ local function prepare(given, host, problems)
   end
   local selecting = job.command == "doctor" and doctor.selecting(options) or options
   local chosen, why = select_checks.choose(job.items, selecting, all_names, problems)
-  job.plan = plans.complete(chosen, options.namespace)
+  job.plan = plans.complete(chosen, options)
   job.emptied = why or (#job.items == 0 and nothing_there(job) or nil)
   return job
 end
@@ -170,7 +170,10 @@ local function say_unusable(job, option, err)
   local value, why = job.options[option], err.message or "cannot be used"
   local named = why:find "^%-%-" and why or ("--%s %s"):format(option,
     why:find(value, 1, true) and why or value .. ": " .. why)
-  say(job.host, { what = named, fix = OPEN_FIX[option] or advice.fix(err.reason) })
+  say(job.host, {
+    what = named,
+    fix = OPEN_FIX[option] or advice.on_cluster(advice.fix(err.reason), { kubeconfig = job.options.kubeconfig }),
+  })
   say(job.host, "no check was run")
 end
 
@@ -260,7 +263,7 @@ local function say_unconfirmed(job, names, signal)
     say(job.host, {
       what = ("stopped by a second %s: the clean-up of %s was not awaited"):format(signal,
         table.concat(names, ", ")),
-      fix = "look what is left: kubectl get all -A -l aicr-run/run=" .. job.id,
+      fix = advice.on_cluster("look what is left: kubectl get all -A -l aicr-run/run=" .. job.id, job.options),
     })
   end
 end
@@ -300,7 +303,7 @@ local function show(job, host, given)
   local code
   if job.command == "rbac" then
     fit_platform(job)
-    code = rbac.print(job, host)
+    code = rbac.print(job, host, given.terminal)
   elseif job.options.list or job.options.explain then
     code = describe.print(job, host, given.terminal.width)
   else
@@ -316,11 +319,12 @@ end
 local function check_recorded(job, run)
   local whole, why = job.host.recorded()
   if not whole then
-    run.unwritten = true
+    run.unwritten, run.unrecorded = true, true
     run.exit_code = result.exit_code(run.totals, run)
     say(job.host, {
       what = why or "the recording is not whole",
-      fix = "make room and run again with --record and a new folder; what is there answers only what it has",
+      fix = "remove what the message names and run again with --record and a new folder; what is there answers only"
+        .. " what it has",
     })
   end
 end

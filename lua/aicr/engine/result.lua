@@ -126,7 +126,7 @@ local SIGNAL_EXIT <const> = { SIGINT = 130, SIGTERM = 143 }
 
 --- The exit code of a run (cli-and-reports.md 3): a signal, then 1 over 3, then 4 for nothing.
 --- @param totals table of M.totals
---- @param state table signal (name or nil), strict, unwritten (a report could not be written)
+--- @param state table signal (name or nil), strict, unwritten (a report or a recording could not be written)
 function M.exit_code(totals, state)
   if state.signal then
     return SIGNAL_EXIT[state.signal] or 130

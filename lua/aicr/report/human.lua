@@ -371,7 +371,7 @@ local function exit_reason(run)
   if run.exit_code == 1 and run.totals.fail == 0 then
     return "a check was skipped or waived, and --strict counts that as a failure"
   elseif run.exit_code == 3 and run.totals.error == 0 then
-    return "a report could not be written"
+    return run.unrecorded and "the recording is not whole" or "a report could not be written"
   end
   return EXIT[run.exit_code]
 end
