@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/text.h"
 #include "kube/fixed_text.h"
 #include "kube/json_tree.h"
 #include "kube/url.h"
@@ -391,15 +392,52 @@ bool kube_discovery_path(const struct kube_resource *r, struct aicr_buf *path)
   return kube_url_escape(path, r->version, strlen(r->version));
 }
 
+/* Is a 404 of a group version the API server's own? What stands before it has
+ * other words. */
+static bool is_own_404(const struct kube_answer *a)
+{
+  static const char page[] = "404 page not found";
+  const char *body = a->body.data;
+  size_t len = body == NULL ? 0 : a->body.len;
+  struct aicr_error ignored;
+  aicr_trim(&body, &len);
+  if (len == sizeof page - 1 && memcmp(body, page, len) == 0) {
+    return true;
+  }
+  if (len == 0 || body[0] != '{') {
+    return false;
+  }
+  cJSON *tree = kube_json_tree(body, len, &ignored);
+  bool own = strcmp(kube_json_text(tree, "kind"), "Status") == 0 &&
+             strcmp(kube_json_text(tree, "reason"), "NotFound") == 0;
+  cJSON_Delete(tree);
+  return own;
+}
+
+/* Every API server serves these, so a 404 of one is another server's. */
+static bool is_always_served(const struct kube_resource *r)
+{
+  static const char *const groups[] = {"",
+                                       "apps",
+                                       "batch",
+                                       "rbac.authorization.k8s.io",
+                                       "authorization.k8s.io",
+                                       "authentication.k8s.io"};
+  bool found = false;
+  for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
+    found = found || strcmp(groups[i], r->group) == 0;
+  }
+  return found && strcmp(r->version, "v1") == 0;
+}
+
 enum kube_served kube_discovery_served(const struct kube_resource *r,
                                        const struct kube_answer *answer)
 {
   struct kube_discovery d = {0};
   struct aicr_error ignored;
   enum kube_served served = KUBE_SERVED_UNKNOWN;
-  bool text = strstr(answer->content_type, "html") == NULL;
-  if (answer->http == 404 && text) {
-    return KUBE_SERVED_NO;
+  if (answer->http == 404) {
+    return is_own_404(answer) && !is_always_served(r) ? KUBE_SERVED_NO : served;
   }
   if (answer->http != 200 || answer->body.data == NULL) {
     return served;

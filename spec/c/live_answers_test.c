@@ -37,6 +37,10 @@
   {                                                                            \
     .http = 404, .type = TEXT, .body = "404 page not found\n", __VA_ARGS__     \
   }
+#define BALANCER(...)                                                          \
+  {                                                                            \
+    .http = 404, .type = TEXT, .body = "default backend - 404", __VA_ARGS__    \
+  }
 #define DENIED(...)                                                            \
   {                                                                            \
     .http = 403,                                                               \
@@ -101,6 +105,28 @@ static const struct live_row absent[] = {
       {.http = 404, .type = "text/html", .body = "<html>"}},
      "list networks.networking.gke.io",
      "INTERNAL/unexpected-response 404",
+     LIST_NET WHY},
+    {"W5 a balancer's text",
+     {KNOWN, BALANCER(.match = NETWORKS), BALANCER()},
+     "list networks.networking.gke.io",
+     "INTERNAL/discovery-incomplete 404",
+     LIST_NET WHY},
+    {"W5 a balancer's text for an object of what every server serves",
+     {BALANCER(.match = "/pods"), BALANCER()},
+     "get pods name=p ns=a",
+     "INTERNAL/discovery-incomplete 404",
+     "GET /api/v1/namespaces/a/pods/p\nGET /api/v1\n"},
+    {"W5 the page of another server for what every server serves",
+     {PAGE_NOT_FOUND(.match = "/pods"), PAGE_NOT_FOUND()},
+     "get pods name=p ns=a",
+     "INTERNAL/discovery-incomplete 404",
+     "GET /api/v1/namespaces/a/pods/p\nGET /api/v1\n"},
+    {"W5 an object of JSON that is no Status",
+     {KNOWN,
+      PAGE_NOT_FOUND(.match = NETWORKS),
+      {.http = 404, .body = "{\"error\":\"no such page\"}"}},
+     "list networks.networking.gke.io",
+     "INTERNAL/discovery-incomplete 404",
      LIST_NET WHY},
     {"W6 a group without the resource",
      {KNOWN, PAGE_NOT_FOUND(.match = NETWORKS), LACKING},
