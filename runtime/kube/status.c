@@ -326,6 +326,11 @@ static struct row read_404(const struct kube_request *rq,
       strcmp(s->name, rq->name) != 0) {
     return (struct row){404, AICR_SERVICE_UNAVAILABLE, "node-gone"};
   }
+  /* Nothing can be made in it, which says nothing of what was to be made. */
+  if (strcmp(s->kind, "namespaces") == 0 &&
+      strcmp(rq->resource.plural, "namespaces") != 0) {
+    return (struct row){404, AICR_NOT_FOUND, "namespace-not-found"};
+  }
   return absent;
 }
 
@@ -423,6 +428,7 @@ static const char *meaning(const char *reason)
   static const char *const words[][2] = {
       {"api-not-served", "the API is not served"},
       {"not-found", "not found"},
+      {"namespace-not-found", "the namespace does not exist"},
       {"scope-mismatch", "the API is served, but not this path of it"},
       {"discovery-incomplete",
        "page not found, and discovery cannot tell whether the API is served"},

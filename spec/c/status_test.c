@@ -158,6 +158,24 @@ static void test_shape(void **state)
   free(h.text);
 }
 
+/* A namespace that was asked for is an object as others are. */
+static void test_absent_namespace(void **state)
+{
+  (void)state;
+  struct http h;
+  struct kube_answer a;
+  struct aicr_error err;
+  struct kube_failure f = facts;
+  struct kube_request rq = {.name = "x", .resource = {.plural = "namespaces"}};
+  read_http("404-namespace-absent-create", &h);
+  fill(&a, h.status, h.content_type, h.body, h.len);
+  kube_status_error(&rq, &a, KUBE_SERVED_YES, &err, &f);
+  assert_string_equal(err.reason, "not-found");
+  assert_true(err.verdict);
+  kube_answer_free(&a);
+  free(h.text);
+}
+
 static bool is_success(const char *file, enum kube_verb verb)
 {
   struct http h;
@@ -568,6 +586,7 @@ static void test_without_memory(void **state)
 int main(void)
 {
   static const struct CMUnitTest single[] = {
+      cmocka_unit_test(test_absent_namespace),
       cmocka_unit_test(test_all_shapes_are_rows),
       cmocka_unit_test(test_transport_names),
       cmocka_unit_test(test_error_of_the_backend),

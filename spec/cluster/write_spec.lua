@@ -93,6 +93,15 @@ describe("create", function()
     assert.equal("pass", got.check.outcome)
   end)
 
+  it("in a namespace that does not exist is an error, and says how to make it", function()
+    local got = check([["create configmaps in aicr-spec-nowhere"]], [[
+      ctx.k8s:create({ apiVersion = "v1", kind = "ConfigMap", metadata = { name = "made" } },
+        { namespace = "aicr-spec-nowhere" })]])
+    assert.equal("error", got.check.outcome, got.stdout)
+    assert.equal("namespace-not-found", got.check.reason)
+    assert.truthy(got.check.fix:find("kubectl.* create namespace aicr%-spec%-nowhere"), got.check.fix)
+  end)
+
   it("of a name that another object has leaves that", function()
     local got = check([["create configmaps"]], MAKE, { before_run = function(namespace)
       objects.must("POST", ("/api/v1/namespaces/%s/configmaps"):format(namespace),

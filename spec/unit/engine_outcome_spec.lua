@@ -172,6 +172,8 @@ describe("the outcome of a check", function()
   local next_steps = {
     { "forbidden", 'list nodes: forbidden (HTTP 403): User "x" cannot list resource "nodes"',
       "aicr-run rbac x | kubectl apply -f -" },
+    { "namespace-not-found", 'create pods in namespace "n": the namespace does not exist (HTTP 404): namespaces "n" not '
+      .. "found", "make it, or choose another one with --namespace NS: kubectl create namespace n" },
     { "forbidden", 'create pods: forbidden (HTTP 403): admission webhook "w" denied the request: no',
       "ask who runs the webhook that the message names: kubectl get "
       .. "validatingwebhookconfigurations,mutatingwebhookconfigurations" },

@@ -122,6 +122,11 @@ BY_MESSAGE["never-true"] = function(_, text)
     :format(resource, name) or "see what holds it up: kubectl get events -A --sort-by=.lastTimestamp"
 end
 
+BY_MESSAGE["namespace-not-found"] = function(_, text)
+  return ("make it, or choose another one with --namespace NS: kubectl create namespace %s"):format(
+    text:match 'namespaces "([%w.-]+)" not found' or text:match 'in namespace "([%w.-]+)"' or "NS")
+end
+
 BY_MESSAGE["already-exists"] = function(_, text)
   local kind, name = text:match('([%l.]+) "([%w.-]+)" already exists')
   return kind and ("see whose it is, then kubectl delete %s %s, or choose another name: kubectl get %s -A "
