@@ -296,6 +296,19 @@ static int recorded(lua_State *L)
   return 1;
 }
 
+/* keep_out(secret): no recording that is written holds it       [-0, +0, e] */
+static int keep_out(lua_State *L)
+{
+  struct aicr_host *h = aicr_host_of(L);
+  struct kube_record *r = h->client ? kube_client_recording(h->client) : NULL;
+  size_t len;
+  const char *text = luaL_checklstring(L, 1, &len);
+
+  if (r)
+    kube_record_secret(r, text, len);
+  return 0;
+}
+
 /* cluster_warnings() -> what came up since the last call, texts
  *                                                              [-0, +1, m] */
 static int cluster_warnings(lua_State *L)
@@ -563,6 +576,7 @@ static const luaL_Reg functions[] = {
     {"cluster", cluster},
     {"cluster_warnings", cluster_warnings},
     {"recorded", recorded},
+    {"keep_out", keep_out},
     {"load", load},
     {"start", start},
     {"next", next_event},

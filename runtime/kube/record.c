@@ -31,6 +31,7 @@ struct kube_record {
   uint64_t serial;
   struct aicr_buf reviews; /* items, with commas between them */
   bool reviews_due;
+  struct kube_secrets secrets;
   struct aicr_error error; /* code NONE: none */
 };
 
@@ -193,6 +194,7 @@ void kube_record_close(struct kube_record *r)
     close(r->index);
   }
   aicr_buf_free(&r->reviews);
+  kube_secrets_free(&r->secrets);
   aicr_free(r->folder);
   aicr_free(r);
 }
@@ -232,6 +234,31 @@ void kube_record_add(struct kube_record_file *f, const char *data, size_t len)
   }
 }
 
+void kube_record_secret(struct kube_record *r, const char *text, size_t len)
+{
+  if (!kube_secrets_add(&r->secrets, text, len)) {
+    fail(r, "a secret", "no memory");
+  }
+}
+
+void kube_record_add_text(struct kube_record_file *f, const char *text,
+                          size_t len)
+{
+  struct aicr_buf clean;
+  if (f == NULL || !kube_secrets_in(&f->record->secrets, text, len)) {
+    kube_record_add(f, text, len);
+    return;
+  }
+  aicr_buf_init(&clean, JSON_MAX);
+  kube_secrets_mask(&f->record->secrets, text, len, KUBE_REDACTED, &clean);
+  if (clean.failed) {
+    fail(f->record, f->temporary, "no memory");
+  } else {
+    kube_record_add(f, clean.data, clean.len);
+  }
+  aicr_buf_free(&clean);
+}
+
 void kube_record_add_json(struct kube_record_file *f, const char *text,
                           size_t len, bool is_secret)
 {
@@ -242,7 +269,8 @@ void kube_record_add_json(struct kube_record_file *f, const char *text,
     return;
   }
   aicr_buf_init(&clean, JSON_MAX);
-  if (!kube_redact(text, len, is_secret, &clean, &changed, &err)) {
+  if (!kube_redact_with(text, len, is_secret, &f->record->secrets, &clean,
+                        &changed, &err)) {
     fail(f->record, f->temporary, err.message);
   } else if (changed) {
     kube_record_add(f, clean.data, clean.len);
@@ -319,6 +347,20 @@ static void safe_name(const char *name, char out[NAME_MAX_BYTES + 1])
   out[n] = '\0';
 }
 
+static bool key_has_secret(const struct kube_record *r,
+                           const struct kube_index_line *l)
+{
+  const char *const texts[] = {l->ns,    l->name,   l->subresource,
+                               l->label, l->field,  l->query,
+                               l->path,  l->reason, l->detail};
+  for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+    if (kube_secrets_in(&r->secrets, texts[i], strlen(texts[i]))) {
+      return true;
+    }
+  }
+  return false;
+}
+
 void kube_record_answer(struct kube_record_file *f,
                         const struct kube_index_line *line, const char *folder,
                         const char *name, const char *ending, bool plain)
@@ -329,6 +371,10 @@ void kube_record_answer(struct kube_record_file *f,
     return;
   }
   struct kube_record *r = f->record;
+  if (key_has_secret(r, line)) {
+    kube_record_drop(f);
+    return;
+  }
   safe_name(name, safe);
   int n =
       snprintf(full.file, sizeof full.file, "%s/%s.%s", folder, safe, ending);
@@ -383,7 +429,7 @@ void kube_record_line(struct kube_record *r, const struct kube_index_line *line)
   struct kube_index_line again;
   struct aicr_error err;
   struct aicr_buf text;
-  if (!works(r)) {
+  if (!works(r) || key_has_secret(r, line)) {
     return;
   }
   aicr_buf_init(&text, KUBE_INDEX_LINE_MAX);
@@ -434,7 +480,7 @@ static void write_reviews(struct kube_record *r)
 
 void kube_record_review(struct kube_record *r, const char *text, size_t len)
 {
-  if (!works(r)) {
+  if (!works(r) || kube_secrets_in(&r->secrets, text, len)) {
     return;
   }
   while (len > 0 && strchr(" \t\r\n", text[len - 1]) != NULL) {

@@ -36,18 +36,25 @@ bool kube_record_version(struct kube_record *r, const char *text, size_t len);
 const struct aicr_error *kube_record_error(struct kube_record *r);
 void kube_record_close(struct kube_record *r);
 
+/* Keeps a value out of all that is written from now on. */
+void kube_record_secret(struct kube_record *r, const char *text, size_t len);
+
 /* A file that is being written. */
 struct kube_record_file;
 struct kube_record_file *kube_record_begin(struct kube_record *r);
 void kube_record_add(struct kube_record_file *f, const char *data, size_t len);
+/* The same of a text that is no JSON, without the secrets. */
+void kube_record_add_text(struct kube_record_file *f, const char *text,
+                          size_t len);
 /* The same of a JSON text, redacted. */
 void kube_record_add_json(struct kube_record_file *f, const char *text,
                           size_t len, bool is_secret);
 void kube_record_drop(struct kube_record_file *f);
 
-/* Gives the file its place, FOLDER/NAME.ENDING or, where that is taken or
- * `plain` is not set, FOLDER/NAME+N.ENDING, and adds the line that names it.
- * The folder's steps are safe, the name is made so. */
+/* An answer whose key holds a secret is dropped. Gives the file its place,
+ * FOLDER/NAME.ENDING or, where that is taken or `plain` is not set,
+ * FOLDER/NAME+N.ENDING, and adds the line that names it. The folder's steps are
+ * safe, the name is made so. */
 void kube_record_answer(struct kube_record_file *f,
                         const struct kube_index_line *line, const char *folder,
                         const char *name, const char *ending, bool plain);

@@ -179,7 +179,7 @@ static void add_body(const struct kube_call *call, struct kube_record_file *f)
     kube_record_add_json(f, text, a->body.len,
                          is_resource(call, "", "secrets"));
   } else {
-    kube_record_add(f, text, a->body.len);
+    kube_record_add_text(f, text, a->body.len);
   }
 }
 
@@ -285,7 +285,7 @@ void kube_record_event(struct kube_call *call, const char *text, size_t all)
   if (call->recorded == NULL) {
     call->recorded = kube_record_begin(r);
   }
-  kube_record_add(call->recorded, text, all);
+  kube_record_add_text(call->recorded, text, all);
 }
 
 static void end_stream(struct kube_call *call)
@@ -316,7 +316,7 @@ static void record_error(struct kube_call *call, struct kube_record *r)
     find_place(call, false, &p);
     p.ending = "txt";
     p.plain = false;
-    kube_record_add(f, a->body.data, a->body.len);
+    kube_record_add_text(f, a->body.data, a->body.len);
     take_file(call, f, a->http, a->content_type, &p);
     return;
   }
@@ -375,7 +375,8 @@ void kube_record_failure(struct kube_call *call)
     struct kube_record_file *f = kube_record_begin(r);
     find_place(call, false, &p);
     p.plain = false;
-    kube_record_add(f, a->body.data == NULL ? "" : a->body.data, a->body.len);
+    kube_record_add_text(f, a->body.data == NULL ? "" : a->body.data,
+                         a->body.len);
     take_file(call, f, a->http, a->content_type, &p);
   }
 }

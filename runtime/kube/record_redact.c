@@ -39,6 +39,7 @@ struct pass {
   const char *text;
   size_t len;
   unsigned nesting;
+  const struct kube_secrets *secrets;
   struct aicr_json_reader r;
   struct frame frames[AICR_JSON_DEPTH + 1];
   struct span *spans; /* in the order of their starts */
@@ -169,6 +170,7 @@ static bool is_secret_document(const struct pass *p, const char *text,
     inner->text = text;
     inner->len = len;
     inner->nesting = p->nesting + 1;
+    inner->secrets = p->secrets;
     bool read = find_spans(inner, false, &bad);
     *yes = read && inner->count > 0;
     aicr_free(inner->spans);
@@ -195,8 +197,9 @@ static bool judge(const struct pass *p, enum why *why, struct aicr_error *err)
   if (*why == ALWAYS) {
     return true;
   }
-  if (is_web_token(text, len) || (contains(text, len, "-----BEGIN ") &&
-                                  contains(text, len, "PRIVATE KEY-----"))) {
+  if (is_web_token(text, len) || kube_secrets_in(p->secrets, text, len) ||
+      (contains(text, len, "-----BEGIN ") &&
+       contains(text, len, "PRIVATE KEY-----"))) {
     *why = ALWAYS;
     return true;
   }
@@ -244,15 +247,23 @@ static void settle(struct pass *p, unsigned depth)
   p->count = kept;
 }
 
-static void take_key(struct pass *p, struct frame *f)
+static bool take_key(struct pass *p, struct frame *f, size_t start,
+                     struct aicr_error *err)
 {
   const char *name = p->r.text;
-  size_t len = p->r.text_len;
+  size_t len = p->r.text_len, end = p->r.offset;
   f->key = is(name, len, "kind") ? KIND : is(name, len, "name") ? NAME : OTHER;
   f->why = is(name, len, "data") || is(name, len, "stringData") ? BY_KIND
            : is(name, len, "value")                             ? BY_NAME
            : is_secret_member(name, len)                        ? ALWAYS
                                                                 : NEVER;
+  if (!kube_secrets_in(p->secrets, name, len)) {
+    return true;
+  }
+  while (p->text[end - 1] != '"') {
+    end--; /* the colon, if that was read, too */
+  }
+  return add_span(p, p->r.depth, ALWAYS, start, end, err);
 }
 
 static bool take_string(struct pass *p, unsigned depth, size_t start,
@@ -307,6 +318,15 @@ static size_t value_start(const struct pass *p, size_t at)
   return at;
 }
 
+static bool take_number(struct pass *p, unsigned depth, size_t start,
+                        struct aicr_error *err)
+{
+  size_t end = p->r.offset;
+  bool is_one = kube_secrets_are(p->secrets, p->text + start, end - start);
+  enum why why = is_one ? ALWAYS : p->frames[depth].why;
+  return why == NEVER || add_span(p, depth, why, start, end, err);
+}
+
 static bool take(struct pass *p, enum aicr_json_token token, size_t before,
                  bool is_secret, struct aicr_error *err)
 {
@@ -315,8 +335,7 @@ static bool take(struct pass *p, enum aicr_json_token token, size_t before,
   bool ok = true;
   switch (token) {
   case AICR_JSON_KEY:
-    take_key(p, f);
-    return true;
+    return take_key(p, f, value_start(p, before), err);
   case AICR_JSON_OBJECT_BEGIN:
   case AICR_JSON_ARRAY_BEGIN:
     ok = begin(p, value_start(p, before), is_secret, err);
@@ -331,8 +350,7 @@ static bool take(struct pass *p, enum aicr_json_token token, size_t before,
     break;
   case AICR_JSON_INTEGER:
   case AICR_JSON_DOUBLE:
-    ok = f->why == NEVER ||
-         add_span(p, depth, f->why, value_start(p, before), p->r.offset, err);
+    ok = take_number(p, depth, value_start(p, before), err);
     break;
   default:
     break;
@@ -381,6 +399,13 @@ static void write_out(const struct pass *p, struct aicr_buf *out)
 bool kube_redact(const char *text, size_t len, bool is_secret,
                  struct aicr_buf *out, bool *changed, struct aicr_error *err)
 {
+  return kube_redact_with(text, len, is_secret, NULL, out, changed, err);
+}
+
+bool kube_redact_with(const char *text, size_t len, bool is_secret,
+                      const struct kube_secrets *secrets, struct aicr_buf *out,
+                      bool *changed, struct aicr_error *err)
+{
   *changed = false;
   struct pass *p = aicr_calloc(1, sizeof *p);
   if (p == NULL) {
@@ -388,6 +413,7 @@ bool kube_redact(const char *text, size_t len, bool is_secret,
   }
   p->text = text;
   p->len = len;
+  p->secrets = secrets;
   bool ok = find_spans(p, is_secret, err);
   if (ok && p->count > 0) {
     *changed = true;

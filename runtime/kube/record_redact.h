@@ -3,6 +3,7 @@
 #define AICR_KUBE_RECORD_REDACT_H
 
 #include "core/buffer.h"
+#include "kube/record_secrets.h"
 
 /* What stands in a recording where a secret stood. A replay does not give it
  * to a check as if it were the value. */
@@ -20,5 +21,11 @@
  * False: the text is not JSON (INVALID_REQUEST) or INTERNAL/"memory". */
 bool kube_redact(const char *text, size_t len, bool is_secret,
                  struct aicr_buf *out, bool *changed, struct aicr_error *err);
+
+/* The same, and of each text, number and member's name that holds one of the
+ * secrets; NULL is none. */
+bool kube_redact_with(const char *text, size_t len, bool is_secret,
+                      const struct kube_secrets *secrets, struct aicr_buf *out,
+                      bool *changed, struct aicr_error *err);
 
 #endif

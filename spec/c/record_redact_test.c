@@ -134,6 +134,36 @@ static void test_row(void **state)
   aicr_buf_free(&out);
 }
 
+/* Values of secret parameters go wherever they stand. */
+static void test_secrets(void **state)
+{
+  static const char text[] =
+      "{\"a\":\"x s3cret y\",\"is s3cret\" : {\"b\":[4711,47110]},"
+      "\"c\":\"{\\\"d\\\":\\\"s3\\\\u0063ret\\\"}\",\"e\":\"a%2Fb\"}";
+  static const char want[] = "{\"a\":" GONE "," GONE " : {\"b\":[" GONE
+                             ",47110]},\"c\":" GONE ",\"e\":" GONE "}";
+  struct kube_secrets secrets = {0};
+  struct aicr_error err;
+  struct aicr_buf out;
+  bool changed = false;
+  (void)state;
+  assert_true(kube_secrets_add(&secrets, "s3cret", 6));
+  assert_true(kube_secrets_add(&secrets, "4711", 4));
+  assert_true(kube_secrets_add(&secrets, "a/b", 3));
+  assert_true(kube_secrets_add(&secrets, "", 0));
+  aicr_buf_init(&out, 1 << 20);
+  assert_true(kube_redact_with(text, strlen(text), false, &secrets, &out,
+                               &changed, &err));
+  assert_true(changed);
+  assert_string_equal(out.data, want);
+  aicr_buf_free(&out);
+  aicr_buf_init(&out, 1 << 20);
+  kube_secrets_mask(&secrets, "s3crets3cret 4711.", 18, "*", &out);
+  assert_string_equal(out.data, "** *.");
+  aicr_buf_free(&out);
+  kube_secrets_free(&secrets);
+}
+
 static void test_no_json(void **state)
 {
   struct aicr_error err;
@@ -195,6 +225,7 @@ int main(void)
     add_row(&r, "redact", table[i].what, test_row, &table[i]);
   }
   add_row(&r, "redact", "what is no JSON", test_no_json, NULL);
+  add_row(&r, "redact", "values of secret parameters", test_secrets, NULL);
   add_row(&r, "redact", "the deepest", test_deep, NULL);
   add_row(&r, "redact", "without memory", test_memory, NULL);
   return run_rows(&r, "record_redact");

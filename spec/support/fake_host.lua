@@ -228,6 +228,8 @@ function Host.recorded(state)
   return true
 end
 
+function Host.keep_out() end
+
 function Host.cluster_warnings()
   return {}
 end

@@ -19,6 +19,7 @@ local rbac = require "aicr.engine.rbac"
 local recipe_file = require "aicr.engine.recipe_file"
 local result = require "aicr.engine.result"
 local runs = require "aicr.engine.run"
+local secret = require "aicr.engine.secret"
 local select_checks = require "aicr.engine.select"
 local settings = require "aicr.engine.settings"
 local suites = require "aicr.engine.suite"
@@ -351,6 +352,7 @@ return function(given, host)
     job.insecure = is_insecure(cluster)
     job.plan = doctor.plan(job, given, host, cluster)
   end
+  secret.each(job.plan, host.keep_out)
   job.id = result.run_id(job.start, host.random())
   if job.options.log_level == "trace" then
     given.terminal.live = nil -- its lines would be written into the live region

@@ -107,6 +107,17 @@ mask = function(v, values)
   return v
 end
 
+--- Calls f with each value that no recording may hold.
+--- @param plan table the planned checks
+--- @param f function(string)
+function M.each(plan, f)
+  for _, item in ipairs(plan) do
+    for _, value in ipairs(values_of(item)) do
+      f(value)
+    end
+  end
+end
+
 --- A copy of any plain data without the secrets of a check; the same value where it has none.
 --- @param data any plain data
 --- @param item table the planned check: params, meta.params
