@@ -89,8 +89,8 @@ describe("rbac", function()
     local out = rbac({ a = { "list nodes" }, b = { "create pods" } }).stdout
     assert.truthy(out:find("^# The least that these checks need:\n#   a: list nodes\n#   b: create pods\n# Bind it"),
       out)
-    assert.truthy(out:find("\n#   kubectl create clusterrolebinding aicr-run --clusterrole=aicr-run --user=NAME\n"
-      .. "#   kubectl -n aicr-validation create rolebinding aicr-run --role=aicr-run --user=NAME\n", 1, true), out)
+    assert.truthy(out:find("\n#   kubectl create clusterrolebinding aicr-run-a-b --clusterrole=aicr-run-a-b --user=NAME\n"
+      .. "#   kubectl -n aicr-validation create rolebinding aicr-run-a-b --role=aicr-run-a-b --user=NAME\n", 1, true), out)
     assert.truthy(out:find("\n# The namespace aicr-validation has to be there before: kubectl create namespace "
       .. "aicr-validation\n", 1, true), out)
   end)
@@ -107,7 +107,8 @@ describe("rbac", function()
     end
     assert.equal("aicr-run-gke-gpu-nic-networks", name { "gke-gpu-nic-networks" })
     assert.equal("aicr-run-gke-tcpxo", name { "checks/gke_tcpxo.lua" })
-    assert.equal("aicr-run", name { "gke-gpu-nic-networks", "gke-gpu-nic-topology" })
+    assert.equal("aicr-run-gke-gpu-nic-networks-gke-gpu-nic-topology",
+      name { "gke-gpu-nic-networks", "gke-gpu-nic-topology" })
   end)
 
   it("is JSON for machines", function()
@@ -180,7 +181,16 @@ describe("rbac", function()
   it("asks no cluster", function()
     local result = binary.run { "rbac", "gke-gpu-nic-networks", "-k", "/nonexistent" }
     assert.equal(0, result.code, result.stderr)
-    assert.equal("", result.stderr)
+    assert.equal("aicr-run: then bind it to who runs the checks: kubectl create clusterrolebinding "
+      .. "aicr-run-gke-gpu-nic-networks --clusterrole=aicr-run-gke-gpu-nic-networks --user=NAME\n", result.stderr)
+  end)
+
+  it("gives the role of several checks their names", function()
+    local result = rbac({ one = { "list nodes" }, two = { "create pods" } })
+    for _, role in ipairs(yaml.decode_all(result.stdout, { schema = "kubernetes" })) do
+      assert.equal("aicr-run-one-two", role.metadata.name)
+    end
+    assert.equal(2, select(2, result.stderr:gsub("then bind it to who runs the checks: kubectl ", "")), result.stderr)
   end)
 end)
 

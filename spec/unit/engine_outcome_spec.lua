@@ -160,7 +160,7 @@ describe("the outcome of a check", function()
     for reason in ([[forbidden unauthenticated not-recorded undeclared-permission api-not-served connect dns proxy-dns
       proxy-refused timeout deadline tls-verify tls-handshake tls-config connection-lost unavailable throttled
       server-error server-timeout protocol redirect-refused discovery-incomplete transport conflict already-exists
-      config-invalid
+      config-invalid not-found never-true bad-request invalid
       config-not-found context-not-found config-unsupported-auth exec-plugin-not-found exec-plugin-failed no-cluster
       cleanup coverage memory budget script]]):gmatch "%S+" do
       assert.is_string(of(raised { code = "INTERNAL", reason = reason, message = "m" }).fix, reason)
@@ -171,9 +171,23 @@ describe("the outcome of a check", function()
 
   local next_steps = {
     { "forbidden", 'list nodes: forbidden (HTTP 403): User "x" cannot list resource "nodes"',
-      "aicr-run rbac x | kubectl apply -f -" },
+      "aicr-run rbac x | kubectl apply -f -  # as an administrator, then bind the role as it says" },
+    { "timeout", "stopped: the run's time limit of 5s was over", "give the run more time: --timeout 1h" },
+    { "timeout", "not started: the run's time limit of 5s was over", "give the run more time: --timeout 1h" },
+    { "not-found", 'get pods "p-0" in namespace "n": not found (HTTP 404): pods "p-0" not found',
+      "see which there are: kubectl get pods -n n" },
+    { "not-found", 'get networks.networking.gke.io "vpc1": not found (HTTP 404)',
+      "see which there are: kubectl get networks.networking.gke.io -A" },
+    { "not-found", 'get pods/log "p-0" in namespace "n": not found (HTTP 404)',
+      "see which there are: kubectl get pods -n n" },
+    { "not-found", 'there is no $(id) "x"', "see what is there, and correct the name in the check: kubectl get "
+      .. "RESOURCE -A" },
     { "namespace-not-found", 'create pods in namespace "n": the namespace does not exist (HTTP 404): namespaces "n" not '
       .. "found", "make it, or choose another one with --namespace NS: kubectl create namespace n" },
+    { "never-true", "jobs.batch j: waited 5s for condition=Complete; last seen: absent",
+      "see what holds it up: kubectl get jobs.batch -A --field-selector metadata.name=j -o yaml" },
+    { "never-true", "pods p: not so in the recording; waited 5s for the wanted state; last seen: nil",
+      "see what holds it up: kubectl get pods -A --field-selector metadata.name=p -o yaml" },
     { "forbidden", 'create pods: forbidden (HTTP 403): admission webhook "w" denied the request: no',
       "ask who runs the webhook that the message names: kubectl get "
       .. "validatingwebhookconfigurations,mutatingwebhookconfigurations" },
@@ -203,9 +217,33 @@ describe("the outcome of a check", function()
 
   it("grants to a file on disk by its path, in the namespace of the run", function()
     local advice = require "aicr.engine.advice"
-    assert.equal("aicr-run rbac 'a b/c.lua' | kubectl apply -f -",
+    assert.equal("aicr-run rbac 'a b/c.lua' | kubectl apply -f -  # as an administrator, then bind the role as it says",
       advice.fix("forbidden", { name = "c", path = "a b/c.lua", origin = "file" }))
     assert.equal("x", advice.fix("forbidden", { name = "c", grant = "x" }))
+  end)
+
+  it("speaks to the cluster of the run", function()
+    local on = require "aicr.engine.advice".on_cluster
+    local BOTH <const> = { kubeconfig = "a b", context = "c" }
+    for fix, wanted in pairs {
+      ["kubectl get pods && kubectl delete pod x"] =
+        "kubectl --kubeconfig 'a b' --context c get pods && kubectl --kubeconfig 'a b' --context c delete pod x",
+      ["see: kubectl config view --minify"] = "see: kubectl --kubeconfig 'a b' --context c config view --minify",
+      ["see: kubectl config get-contexts"] = "see: kubectl --kubeconfig 'a b' config get-contexts",
+      ["aicr-run rbac x | kubectl apply -f -"] =
+        "aicr-run rbac x | kubectl --kubeconfig 'a b' --context c apply -f -",
+      ["again: aicr-run doctor"] = "again: aicr-run doctor --kubeconfig 'a b' --context c",
+      ["my-kubectl get nodes"] = "my-kubectl get nodes",
+    } do
+      assert.equal(wanted, on(fix, BOTH))
+      assert.equal(fix, on(fix, {}))
+      assert.equal(fix, on(fix, { context = "c", recording = "r" }))
+    end
+    assert.equal("kubectl --context c get x", on("kubectl get x", { context = "c" }))
+    assert.is_nil(on(nil, BOTH))
+    local out = outcome.finish({ outcome = "fail", code = "CONFLICT", reason = "r", message = "m" },
+      { name = "x", meta = { fixes = { r = "kubectl get x" } }, cluster = { kubeconfig = "k" } })
+    assert.equal("kubectl --kubeconfig k get x", out.fix)
   end)
 
   it("names the pod that the message names", function()
@@ -238,7 +276,7 @@ describe("the outcome of a check", function()
     assert.equal(WRITE .. general, fix("api-not-served", SAID))
     assert.equal(WRITE .. general, fix("api-not-served", "no networks", { message = SAID }))
     assert.equal(WRITE, fix("not-recorded", SAID):sub(1, #WRITE))
-    assert.is_nil(fix("not-found", SAID))
+    assert.equal("see what is there", fix("not-found", SAID):sub(1, 17))
   end)
 
   it("puts the cause behind the message, once", function()

@@ -41,11 +41,11 @@ end)
 
 describe("the plan", function()
   it("gives each check its limit and its turn", function()
-    local items = plan.complete {
+    local items = plan.complete({
       { phase = "deployment", meta = {} }, { phase = "performance", meta = {} },
       { phase = "performance", meta = { exclusive = false, timeout_ms = 1000 } },
       { phase = "conformance", meta = { timeout_ms = 1000, exclusive = true }, timeout_ms = 7 },
-    }
+    }, {})
     local out = {}
     for i, item in ipairs(items) do
       out[i] = { item.timeout_ms, item.exclusive }

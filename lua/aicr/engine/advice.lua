@@ -29,6 +29,8 @@ local FIX <const> = {
   ["recording-too-large"] = "record less, or only what the checks read: --record DIR",
   ["recording-changed"] = "run again when nothing writes to the recording any more",
   ["undeclared-permission"] = "add the line that the message names to the check's needs",
+  invalid = "correct the fields that the message names: kubectl explain RESOURCE --recursive",
+  ["bad-request"] = "correct what the check asks for, by what the server says of it: kubectl explain RESOURCE",
   ["not-available"] = "remove the check from the recipe, or use a release that has it",
   unauthenticated = "renew the credentials (log in again, or ask for a new kubeconfig); see which are used: "
     .. "kubectl config view --minify",
@@ -104,7 +106,8 @@ function BY_MESSAGE.timeout(item, text)
   if text:find("server", 1, true) and not text:find("time limit", 1, true) then
     return REACH
   end
-  return ("give the check more time: --set %s.timeout=30m"):format(item.name)
+  return text:find("the run's time limit", 1, true) and "give the run more time: --timeout 1h"
+    or ("give the check more time: --set %s.timeout=30m"):format(item.name)
 end
 
 function BY_MESSAGE.cleanup(_, text)
@@ -118,6 +121,9 @@ end
 
 BY_MESSAGE["never-true"] = function(_, text)
   local resource, name = text:match "^([%w.-]+) ([%w.-]+): waited"
+  if not resource then
+    resource, name = text:match "^([%w.-]+) ([%w.-]+): not so in the recording"
+  end
   return resource and ("see what holds it up: kubectl get %s -A --field-selector metadata.name=%s -o yaml")
     :format(resource, name) or "see what holds it up: kubectl get events -A --sort-by=.lastTimestamp"
 end
@@ -125,6 +131,17 @@ end
 BY_MESSAGE["namespace-not-found"] = function(_, text)
   return ("make it, or choose another one with --namespace NS: kubectl create namespace %s"):format(
     text:match 'namespaces "([%w.-]+)" not found' or text:match 'in namespace "([%w.-]+)"' or "NS")
+end
+
+BY_MESSAGE["not-found"] = function(_, text)
+  local resource, rest = text:match '^%l+ ([%l%d.-]+)[%l/]* "[^"]*"(.*)'
+  if not resource then
+    resource, rest = text:match '([%l%d.-]+) "[^"]*" not found', ""
+  end
+  local namespace = (rest or ""):match '^ in namespace "([%w-]+)"'
+  return resource and ("see which there are: kubectl get %s %s"):format(resource,
+    namespace and "-n " .. namespace or "-A")
+    or "see what is there, and correct the name in the check: kubectl get RESOURCE -A"
 end
 
 BY_MESSAGE["already-exists"] = function(_, text)
@@ -171,6 +188,43 @@ function BY_MESSAGE.deadline(_, message)
     return of_pod("give the command more time, or see what it does: kubectl exec %s -- ps", message)
   end
   return FIX.deadline
+end
+
+-- What of `kubectl config` reads the cluster of a context.
+local function reads_context(rest)
+  return not rest:find "^config " or rest:find "^config view" ~= nil
+end
+
+local COMMANDS <const> = { "kubectl ", "aicr-run doctor" }
+
+--- A fix whose commands speak to the cluster of the run: with its --kubeconfig and --context.
+--- @param fix string|nil
+--- @param options table|nil of the run
+function M.on_cluster(fix, options)
+  options = options or {}
+  if not fix or options.recording or not (options.kubeconfig or options.context) then
+    return fix
+  end
+  local file = options.kubeconfig and " --kubeconfig " .. rbac.shell(options.kubeconfig) or ""
+  local context = options.context and " --context " .. rbac.shell(options.context) or ""
+  local out, from = {}, 1
+  while true do
+    local first, last
+    for _, command in ipairs(COMMANDS) do
+      local a, b = fix:find("%f[%w-]" .. command:gsub("%-", "%%-"), from)
+      if a and (not first or a < first) then
+        first, last = a, b
+      end
+    end
+    if not first then
+      out[#out + 1] = fix:sub(from)
+      return table.concat(out)
+    end
+    local word = fix:sub(first, last):gsub(" $", "")
+    out[#out + 1] = fix:sub(from, first - 1) .. word .. file
+      .. (reads_context(fix:sub(last + 1)) and context or "")
+    from = first + #word
+  end
 end
 
 --- The general fix for a reason, or nil.

@@ -147,7 +147,7 @@ local function permissions(job, host, rows)
     else
       rows[#rows + 1] = asked(host, name, {
         file = "permissions", requires = { "identity" }, params = { rights = questions },
-        fixes = { forbidden = rbac.command(item, job.options.namespace) },
+        fixes = { forbidden = item.grant },
       })
     end
   end
@@ -263,6 +263,9 @@ function M.plan(job, given, host, cluster)
     skipped[name] = true
   end
   skip_rows(rows, skipped)
+  for _, item in ipairs(rows) do
+    item.cluster = job.options
+  end
   return rows
 end
 

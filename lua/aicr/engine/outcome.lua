@@ -343,7 +343,7 @@ end
 
 --- The phrase, the fix and the place that every result carries once its outcome is known.
 --- @param out table outcome, code, reason, message, …
---- @param item table the planned check: name, meta, path
+--- @param item table the planned check: name, meta, path, cluster (the options that name the run's cluster)
 function M.finish(out, item)
   out.notes = out.notes or {}
   local fixes = item.meta and item.meta.fixes or {}
@@ -351,6 +351,7 @@ function M.finish(out, item)
     local fix = out.fix or opt(fixes[out.reason]) or advice.fix(out.reason, item, out.message)
     local misspelt = advice.misspelt(out)
     out.fix = misspelt and fix and ("%s; if not: %s"):format(misspelt, fix) or misspelt or fix
+    out.fix = advice.on_cluster(out.fix, item.cluster)
     out.result = out.result or (out.outcome == "fail" and diff_phrase(out)) or out.message
   elseif out.outcome == "skip" then
     out.result = out.result or out.message

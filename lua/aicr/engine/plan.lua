@@ -11,10 +11,10 @@ local TIMEOUT_MS <const> = { deployment = 300000, conformance = 300000, performa
 --- Fills what a check did not say: its time limit (and who set it), whether it runs alone, and the command that grants
 --- what it needs.
 --- @param items table chosen checks in order
---- @param namespace string|nil the option of that name
-function M.complete(items, namespace)
+--- @param options table of the run
+function M.complete(items, options)
   for _, item in ipairs(items) do
-    item.grant = rbac.command(item, namespace)
+    item.grant, item.cluster = rbac.command(item, options.namespace), options
     item.timeout_from = item.timeout_from or (item.meta.timeout_ms and "check" or "default")
     item.timeout_ms = item.timeout_ms or item.meta.timeout_ms or TIMEOUT_MS[item.phase]
     item.exclusive = item.meta.exclusive

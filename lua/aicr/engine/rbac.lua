@@ -150,17 +150,21 @@ end
 --- @param namespace string|nil the option of that name
 function M.command(item, namespace)
   local named = item.origin == "built-in" and item.meta and item.meta.name or item.path or item.name or "CHECK"
-  return ("aicr-run rbac %s%s | kubectl apply -f -"):format(
+  return ("aicr-run rbac %s%s | kubectl apply -f -  # as an administrator, then bind the role as it says"):format(
     namespace and "-n " .. M.shell(namespace) .. " " or "", M.shell(named))
 end
 
--- A selection that has a name keeps its own role beside those of others.
+-- A selection keeps its own role beside those of others: that of a suite has its name, else that of its checks.
 local function name_of(job)
   local own
   if #job.suites == 1 and #job.operands == 1 then
     own = job.suites[1].meta.suite
-  elseif #job.plan == 1 then
-    own = job.plan[1].name
+  elseif job.explicit then
+    local names = {}
+    for i, item in ipairs(job.plan) do
+      names[i] = item.name
+    end
+    own = table.concat(names, "-")
   end
   return type(own) == "string" and #own <= 200 and own:find("^[a-z0-9-]*[a-z0-9]$") and NAME .. "-" .. own or NAME
 end
@@ -296,11 +300,19 @@ local function say_unknown(job, host)
   end
 end
 
+-- What is piped into kubectl is not read: the commands that bind the roles are told beside it.
+local function say_bind(host, name, roles)
+  for _, role in ipairs(roles) do
+    host.write("stderr", message.format("then bind it to who runs the checks: " .. to_bind(name, role)))
+  end
+end
+
 --- Prints the roles, as YAML or with --format json as JSON.
 --- @param job table plan, operands, suites, namespace, reports.format
 --- @param host table the border
+--- @param terminal table stdout_tty
 --- @return integer exit code
-function M.print(job, host)
+function M.print(job, host, terminal)
   M.wanted(job)
   local roles, name = M.roles(M.all(job, host)), name_of(job)
   if job.reports.format == "json" then
@@ -309,6 +321,9 @@ function M.print(job, host)
     local lines = head(job, name, roles)
     local body = yaml(name, roles)
     host.write("-", table.concat(table.move(body, 1, #body, #lines + 1, lines), "\n") .. "\n")
+  end
+  if not terminal.stdout_tty then
+    say_bind(host, name, roles)
   end
   say_unknown(job, host)
   if #job.plan == 0 then
