@@ -374,9 +374,10 @@ static int got_items(lua_State *L, int status, lua_KContext ctx)
 }
 
 /* Starts the list of the arguments (self, resource [, opts]). */
-static struct aicr_k8s_box *start_list(lua_State *L, struct aicr_task *t)
+static struct aicr_k8s_box *start_list(lua_State *L, struct aicr_task *t,
+                                       int64_t deadline_ms)
 {
-  struct kube_call_spec spec = {.verb = KUBE_LIST};
+  struct kube_call_spec spec = {.verb = KUBE_LIST, .deadline_ms = deadline_ms};
   struct aicr_k8s_box *box;
   int fields = 0;
 
@@ -403,7 +404,8 @@ static struct aicr_k8s_box *start_list(lua_State *L, struct aicr_task *t)
 static int list(lua_State *L, const char *what, bool gives_version)
 {
   struct aicr_task *t = check_task(L, what);
-  struct aicr_k8s_box *box = start_list(L, t);
+  int64_t deadline_ms = gives_version ? lua_tointeger(L, 4) : 0;
+  struct aicr_k8s_box *box = start_list(L, t, deadline_ms);
 
   box->gives_version = gives_version;
   lua_replace(L, 2);
@@ -423,8 +425,8 @@ static int k8s_list(lua_State *L)
   return list(L, "ctx.k8s:list", false);
 }
 
-/* native.list_for_watch(k8s, …) -> as list, and the list's resourceVersion
- *                                                      [yields] [-0, +2, v] */
+/* native.list_for_watch(k8s, resource, opts|nil [, deadline_ms]) -> as list,
+ * and the list's resourceVersion [yields] [-0, +2, v] */
 static int k8s_list_for_watch(lua_State *L)
 {
   return list(L, "ctx.k8s:watch", true);
@@ -472,7 +474,7 @@ static int k8s_each(lua_State *L)
 {
   struct aicr_task *t = check_task(L, "ctx.k8s:each");
 
-  start_list(L, t);
+  start_list(L, t, 0);
   lua_pushvalue(L, -1);
   lua_pushcclosure(L, next_item, 1);
   lua_insert(L, -2);

@@ -40,11 +40,11 @@ local function reviewed(resource)
     verb = "get", resource = resource, name = "any", free = true, resolve_only = true,
   })
   if ok then
-    return found.plural, found.group
+    return found.plural, found.group, true
   end
   local plural, group = resource:match "^([^.]+)%.(.+)$"
   if plural and errors.is(found) and found.reason == "api-not-served" and found.verdict then
-    return plural, group
+    return plural, group, false
   end
   error(found, 0)
 end
@@ -55,14 +55,16 @@ local CAN <const> = { namespace = "string", name = "string", subresource = "stri
 -- @param verb string as Kubernetes spells it: get, list, create, …
 -- @param resource string such as "pods" or "networks.networking.gke.io", or a path that is no resource's: "/healthz"
 -- @param opts table|nil {namespace=(nil: in all), name=, subresource=}
--- @return boolean; string the server's reason, may be empty
+-- @return boolean; string the server's reason, may be empty; boolean is the resource served? (nil for a path)
 -- @raise NOT_FOUND/"api-not-served" for a name without a group that the server does not know
 function M.can(_, verb, resource, opts)
   arguments.named(resource, verb, nil, "ctx.k8s:can")
   opts = arguments.options(opts, CAN, "ctx.k8s:can")
+  local served
   local spec = { nonResourceAttributes = { verb = verb, path = resource } }
   if resource:sub(1, 1) ~= "/" then
-    local plural, group = reviewed(resource)
+    local plural, group
+    plural, group, served = reviewed(resource)
     spec = {
       resourceAttributes = {
         verb = verb, resource = plural, group = group, namespace = opts.namespace, name = opts.name,
@@ -83,7 +85,7 @@ function M.can(_, verb, resource, opts)
       code = "INTERNAL", reason = "unexpected-response", message = "the access review has no verdict",
     }, 0)
   end
-  return status.allowed, type(status.reason) == "string" and status.reason or ""
+  return status.allowed, type(status.reason) == "string" and status.reason or "", served
 end
 
 --- The text behind a path that is no resource's, such as "/readyz?verbose" without its query.
@@ -155,21 +157,27 @@ local function test_of(wanted, what)
   return name and condition(name, value) or wait_for_gone
 end
 
-local function read(what, resource, name, namespace)
-  local ok, object = pcall(k8s.call, what, { verb = "get", resource = resource, name = name, namespace = namespace })
-  if not ok and not (errors.is(object) and object.reason == "not-found" and object.verdict) then
+-- @return table|nil the object; true when its time was over before the answer came
+local function read(what, resource, name, namespace, ends)
+  local ok, object = pcall(k8s.call, what, {
+    verb = "get", resource = resource, name = name, namespace = namespace, deadline_ms = ends,
+  })
+  if not ok and ends and native.monotonic() >= ends and errors.is(object) and type(object.details) == "table"
+    and object.details.transport == "deadline" then
+    return nil, true
+  elseif not ok and not (errors.is(object) and object.reason == "not-found" and object.verdict) then
     error(object, 0)
   end
   return ok and object or nil
 end
 
 -- Follows the one object; true and the object, or false and what was seen last.
-local function follow(env, resource, name, namespace, test, timeout, seen)
+local function follow(env, resource, name, namespace, test, ends, seen)
+  local watch = require "aicr.ctx.k8s.watch"
+  local filter = { namespace = namespace, field = "metadata.name=" .. name }
   local done
-  local events = env.own:watch(resource, {
-    namespace = namespace, field = "metadata.name=" .. name, timeout = timeout,
-  })
-  for kind, object in events do
+  -- The loop closes the watch, whatever ends it.
+  for kind, object in watch.follow(env, "ctx.k8s:wait", resource, filter, ends, true) do
     object = kind ~= "DELETED" and object or nil
     done, seen = test(object)
     if done then
@@ -184,7 +192,7 @@ local REPLAY_MS <const> = 3600000
 
 -- Asks again and again: what a function looks at may be more than the object. A recording is asked as often, so that
 -- its answers come in their order, but without waiting.
-local function poll(what, resource, name, namespace, test, opts)
+local function poll(what, resource, name, namespace, test, opts, ends, seen)
   local virtual = native.recording()
   local timeout = opts.timeout and kept.duration(opts.timeout) or virtual and REPLAY_MS
   local every = math.max(opts.every and kept.duration(opts.every) or 1000, 10)
@@ -196,8 +204,12 @@ local function poll(what, resource, name, namespace, test, opts)
     if not virtual then
       native.sleep(pause)
     end
-    local object = read(what, resource, name, namespace)
-    local done, seen = test(object)
+    local object, late = read(what, resource, name, namespace, ends)
+    if late then
+      return false, seen
+    end
+    local done
+    done, seen = test(object)
     if done then
       return true, object
     elseif left and left <= every then
@@ -210,7 +222,7 @@ local function never_true(resource, name, wanted, timeout, seen)
   return errors.new {
     code = "TIMEOUT", reason = "never-true",
     message = ("%s %s: %s for %s; last seen: %s"):format(resource, name,
-      native.recording() and "not so in the recording; waited" or "waited " .. tostring(timeout),
+      native.recording() and "not so in the recording; waited" or timeout and "waited " .. timeout or "waited",
       type(wanted) == "string" and wanted or "the wanted state", tostring(seen)),
   }
 end
@@ -230,15 +242,20 @@ function M.wait(env, resource, name, namespace, wanted, opts)
   arguments.named(resource, name, namespace, what)
   opts = arguments.options(opts, WAIT, what)
   local test = test_of(wanted, what)
-  local object = read(what, resource, name, namespace)
-  local done, seen = test(object)
-  if not done and type(wanted) == "function" then
-    done, seen = poll(what, resource, name, namespace, test, opts)
+  -- A recording answers at once.
+  local ends = opts.timeout and not native.recording() and native.monotonic() + kept.duration(opts.timeout) or nil
+  local object, late = read(what, resource, name, namespace, ends)
+  local done, seen = false, "no answer"
+  if not late then
+    done, seen = test(object)
+  end
+  if not done and not late and type(wanted) == "function" then
+    done, seen = poll(what, resource, name, namespace, test, opts, ends, seen)
     object = seen
-  elseif not done then
+  elseif not done and not late then
     local _, replayed, recorded = k8s.known_version()
     if not replayed then
-      done, seen = follow(env, resource, name, namespace, test, opts.timeout, seen)
+      done, seen = follow(env, resource, name, namespace, test, ends, seen)
       object = seen
     end
     -- No recording has what a watch tells: a second read decides, in the run that is recorded and in its replay.

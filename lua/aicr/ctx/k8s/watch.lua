@@ -31,12 +31,42 @@ local function push(self, kind, object)
   self.queue[self.last] = { kind, object }
 end
 
+local function unexpected(self, what)
+  error(errors.new {
+    code = "INTERNAL", reason = "unexpected-response",
+    message = ("%s: %s of %s has no %s"):format(self.what, what[1], self.resource, what[2]),
+  }, 0)
+end
+
+local function uid_of(self, object)
+  local meta = type(object.metadata) == "table" and object.metadata or {}
+  if type(meta.uid) ~= "string" then
+    unexpected(self, { "an object", "uid" })
+  end
+  return meta.uid
+end
+
+local function is_over(self)
+  return self.ends and native.monotonic() >= self.ends
+end
+
+-- Did the watch's own time end the request?
+local function is_late(self, err)
+  return is_over(self) and errors.is(err) and type(err.details) == "table" and err.details.transport == "deadline"
+end
+
 -- Lists anew and queues how that differs from what was told before.
 local function resync(self)
-  local items, version = k8s.list_for_watch(self.env.own, self.resource, self.filter)
+  local ok, items, version = pcall(k8s.list_for_watch, self.env.own, self.resource, self.filter, self.ends)
+  if not ok then
+    if is_late(self, items) then
+      return
+    end
+    error(items, 0)
+  end
   local seen = {}
   for _, object in ipairs(items) do
-    local uid = object.metadata.uid
+    local uid = uid_of(self, object)
     seen[uid] = true
     local was = self.known[uid]
     if not was then
@@ -51,6 +81,9 @@ local function resync(self)
       self.known[uid] = nil
       push(self, "DELETED", was)
     end
+  end
+  if self.tells_empty and #items == 0 and self.first > self.last then
+    push(self, "EMPTY")
   end
   self.version = version
 end
@@ -80,8 +113,13 @@ local function pause(self, ms)
   native.sleep(self.ends and math.max(0, math.min(wait, self.ends - native.monotonic())) or wait)
 end
 
-local function is_over(self)
-  return self.ends and native.monotonic() >= self.ends
+-- The version is too old: begins anew, with a pause where that has just been done.
+local function expired(self)
+  self.version = nil
+  self.expired = self.expired + 1
+  if self.expired > 1 then
+    pause(self)
+  end
 end
 
 -- A stream that broke: goes on where it was, or begins anew, or raises.
@@ -92,10 +130,10 @@ local function broken(self, err)
   end
   local details = type(err.details) == "table" and err.details or {}
   local http = details.http
-  if is_over(self) and details.transport == "deadline" then
+  if is_late(self, err) then
     return
   elseif http == 410 then
-    self.version = nil
+    expired(self)
   elseif details.transport and details.transport ~= "tls" or http == 429 or http and http >= 500 then
     pause(self)
   else
@@ -109,7 +147,7 @@ local function told_error(self, status)
   local code = math.type(status.code) == "integer" and status.code or 0
   local details = type(status.details) == "table" and status.details or {}
   if code == 410 then
-    self.version = nil
+    expired(self)
   elseif code == 429 or code >= 500 then
     local after = details.retryAfterSeconds
     pause(self, math.type(after) == "integer" and math.min(after * 1000, BACKOFF_MAX_MS) or nil)
@@ -131,17 +169,14 @@ local function take_event(self, event)
   local meta = type(object.metadata) == "table" and object.metadata or {}
   if type(meta.resourceVersion) ~= "string" then
     close(self)
-    error(errors.new {
-      code = "INTERNAL", reason = "unexpected-response",
-      message = ("%s: an event of %s has no resourceVersion"):format(self.what, self.resource),
-    }, 0)
+    unexpected(self, { "an event", "resourceVersion" })
   end
-  self.version, self.failures = meta.resourceVersion, 0
+  self.version, self.failures, self.expired = meta.resourceVersion, 0, 0
   if event.type == "DELETED" then
-    self.known[meta.uid] = nil
+    self.known[uid_of(self, object)] = nil
     push(self, event.type, object)
   elseif event.type == "ADDED" or event.type == "MODIFIED" then
-    self.known[meta.uid] = stub(object)
+    self.known[uid_of(self, object)] = stub(object)
     push(self, event.type, object)
   end
 end
@@ -193,10 +228,18 @@ function M.watch(env, resource, opts)
   local what = "ctx.k8s:watch"
   arguments.named(resource, "", nil, what)
   opts = arguments.options(opts, WATCH, what)
-  local ends = opts.timeout and native.monotonic() + kept.duration(opts.timeout)
+  return M.follow(env, what, resource, opts, opts.timeout and native.monotonic() + kept.duration(opts.timeout))
+end
+
+--- As watch, for embedded code: "EMPTY" is told where a list has nothing and there is nothing else to tell.
+-- @param what string the method, for messages
+-- @param ends integer|nil when it ends, of the monotonic clock
+-- @param tells_empty boolean|nil
+function M.follow(env, what, resource, opts, ends, tells_empty)
   local self = setmetatable({
     env = env, what = what, resource = resource, ends = ends, known = {}, queue = {}, first = 1, last = 0,
-    failures = 0, filter = { namespace = opts.namespace, label = opts.label, field = opts.field },
+    failures = 0, expired = 0, tells_empty = tells_empty,
+    filter = { namespace = opts.namespace, label = opts.label, field = opts.field },
   }, watch)
   return function()
     return self:next()
