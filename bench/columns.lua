@@ -34,8 +34,8 @@ local function targets(row, m, ratio)
   end
   target(row.wall_max, "<= %d ms", m.wall and row.wall_max and m.wall <= row.wall_max)
   target(row.rss_max, "<= %d MiB", m.rss and row.rss_max and m.rss <= row.rss_max)
-  target(row.ratio_max, "<= %dx", ratio and row.ratio_max and ratio <= row.ratio_max)
-  target(row.ratio_min, ">= %dx", ratio and row.ratio_min and ratio >= row.ratio_min)
+  target(row.ratio_max, "<= %gx", ratio and row.ratio_max and ratio <= row.ratio_max)
+  target(row.ratio_min, ">= %gx", ratio and row.ratio_min and ratio >= row.ratio_min)
   target(row.flat and FLAT, "flat (<= %.1fx)", ratio and ratio <= FLAT)
   return table.concat(texts, ", "), #texts > 0 and (met and "yes" or "no") or ""
 end
