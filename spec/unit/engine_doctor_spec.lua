@@ -91,14 +91,13 @@ describe("the server", function()
     assert.truthy(select(2, server(function() return "v1.34.4" end, true)):find("NOT verified", 1, true))
   end)
   it("answers where it refuses the user", function()
-    for _, http in ipairs { 401, 403 } do
-      local ended, said = server(function() error(failure("x", http), 0) end)
-      assert.equal("pass", ended)
-      assert.truthy(said:find(("HTTP %d"):format(http), 1, true))
-    end
+    local ended, said = server(function() error(failure("x", 403), 0) end)
+    assert.equal("pass", ended)
+    assert.truthy(said:find("HTTP 403", 1, true))
   end)
   it("is an error where it answers otherwise, or not", function()
-    for _, err in ipairs { failure("unavailable", 503), failure("connect"), failure("tls-verify") } do
+    for _, err in ipairs { failure("unavailable", 503), failure("connect"), failure("tls-verify"),
+      failure("unauthenticated", 401) } do
       assert.same({ "error", err.reason }, two(server(function() error(err, 0) end)))
     end
   end)
@@ -160,6 +159,20 @@ describe("permissions", function()
     assert.equal("1 of 3 permissions are missing: create pods/exec in a", t.message)
     assert.same({ "list nodes nil nil", "get /x nil nil", "create pods exec a" }, asked)
   end)
+  local RIGHTS <const> = { rights = { { words = "list xs.a.b", verb = "list", resource = "xs.a.b" } } }
+  local function one(allowed, served)
+    return row("permissions", { can = function() return allowed, "", served end }, { params = RIGHTS })
+  end
+  it("are counted", function()
+    assert.same({ "pass", "1 permission" }, two(one(true, true)))
+    assert.same({ "pass", "1 permission" }, two(one(true, nil)))
+  end)
+  it("are of no use for what is not served", function()
+    local ended, reason, t = one(true, false)
+    assert.same({ "fail", "api-not-served", "NOT_FOUND" }, { ended, reason, t.code })
+    assert.truthy(t.message:find("list xs.a.b", 1, true))
+    assert.same({ "fail", "forbidden" }, two(one(false, false)))
+  end)
 end)
 
 describe("leftovers", function()
@@ -191,6 +204,11 @@ describe("leftovers", function()
     assert.truthy(said[1]:find("of run r1", 1, true))
   end)
   it("are not known where they cannot be listed", function()
-    assert.equal("error", (leftovers { pods = "forbidden" }))
+    local ended, reason, t = leftovers { pods = "forbidden" }
+    assert.same({ "skip", "not-allowed" }, { ended, reason })
+    assert.truthy(t.message:find("may not list pods in a,", 1, true), t.message)
+    assert.same({ "fail", "leftovers" }, two(leftovers { pods = "forbidden",
+      ["jobs.batch"] = { { metadata = { name = "j", namespace = "b" } } } }))
+    assert.equal("error", (leftovers { pods = "unavailable" }))
   end)
 end)

@@ -194,8 +194,6 @@ local function leftovers(host, rights)
   end
   return asked(host, "leftovers", {
     requires = { "identity" }, params = { kinds = kinds }, needs = needs,
-    fixes = { forbidden = ("kubectl get %s -A -l app.kubernetes.io/managed-by=aicr-run as somebody who may "
-      .. "(or leave the row out: --skip leftovers)"):format(kinds[1].resource) },
   })
 end
 

@@ -123,6 +123,7 @@ function k8s:exec(pod, namespace, command, opts) end
 ---@param opts? {namespace?: string, name?: string, subresource?: string}
 ---@return boolean allowed
 ---@return string reason of the server, may be empty
+---@return boolean? served is the resource served? nil for a path
 ---@nodiscard
 function k8s:can(verb, resource, opts) end
 

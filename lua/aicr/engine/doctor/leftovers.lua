@@ -14,10 +14,12 @@ return {
   needs = {},
 
   run = function(ctx)
-    local names, n, fixes = {}, 0, {}
+    local names, n, fixes, hidden = {}, 0, {}, {}
     for _, kind in ipairs(ctx.params.kinds) do
       local objects, err = ctx:try(ctx.k8s.list, ctx.k8s, kind.resource, { namespace = kind.namespace, label = MARK })
-      if not objects and err.reason ~= "api-not-served" then
+      if not objects and err.reason == "forbidden" then
+        hidden[#hidden + 1] = kind.resource .. (kind.namespace and " in " .. kind.namespace or "")
+      elseif not objects and err.reason ~= "api-not-served" then
         error(err, 0)
       end
       for _, object in ipairs(objects or {}) do
@@ -40,6 +42,13 @@ return {
           table.concat(names, ", "), n > #names and ", …" or ""),
         why = "a run that was killed could not clean up; one that goes on now has objects too",
         fix = table.concat(fixes, " && "),
+      }
+    end
+    if #hidden > 0 then
+      ctx:skip {
+        reason = "not-allowed",
+        message = ("this user may not list %s, so nobody knows what earlier runs left there"):format(
+          table.concat(hidden, ", ")),
       }
     end
     return ("none among %d %s of objects"):format(#ctx.params.kinds, #ctx.params.kinds == 1 and "kind" or "kinds")

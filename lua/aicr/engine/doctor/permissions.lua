@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
---- May this user do all that one check needs? Asks the server about each of it; nothing is tried.
+--- May this user do all that one check needs, and is it there? Asks the server about each of it; nothing is tried.
 local SHOWN <const> = 3
 
 return {
@@ -16,15 +16,19 @@ return {
     local questions = {}
     for i, right in ipairs(ctx.params.rights) do
       questions[i] = function()
-        return (ctx.k8s:can(right.verb, right.resource, {
+        local may, _, is_served = ctx.k8s:can(right.verb, right.resource, {
           namespace = right.namespace, subresource = right.subresource,
-        }))
+        })
+        return { may = may, served = is_served ~= false }
       end
     end
-    local allowed, denied = ctx:all(questions), {}
+    local answers, denied, absent = ctx:all(questions), {}, {}
     for i, right in ipairs(ctx.params.rights) do
-      ctx:evidence("%s  %s", allowed[i] and "allowed" or "denied ", right.words)
-      denied[#denied + 1] = not allowed[i] and right.words or nil
+      local answer = answers[i]
+      ctx:evidence("%s  %s%s", answer.may and "allowed" or "denied ", right.words,
+        answer.served and "" or " (not served)")
+      denied[#denied + 1] = not answer.may and right.words or nil
+      absent[#absent + 1] = not answer.served and right.words or nil
     end
     if #denied > 0 then
       ctx:fail {
@@ -33,6 +37,13 @@ return {
           table.concat(denied, ", ", 1, math.min(#denied, SHOWN)), #denied > SHOWN and ", …" or ""),
       }
     end
-    return ("%d permissions"):format(#questions)
+    if #absent > 0 then
+      ctx:fail {
+        code = "NOT_FOUND", reason = "api-not-served", details = { absent = absent },
+        message = ("allowed, but the server does not serve what is asked: %s%s"):format(
+          table.concat(absent, ", ", 1, math.min(#absent, SHOWN)), #absent > SHOWN and ", …" or ""),
+      }
+    end
+    return ("%d %s"):format(#questions, #questions == 1 and "permission" or "permissions")
   end,
 }

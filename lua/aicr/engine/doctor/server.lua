@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
---- Is there a server, and who vouches for it? An answer that refuses the credentials is one too.
+--- Is there a server, and who vouches for it? One that knows the user and does not tell its version is there too; one
+--- that refuses the credentials is no server for this user.
 return {
   name = "server",
   phase = "deployment",
@@ -16,9 +17,8 @@ return {
     if version then
       return ("Kubernetes %s%s"):format(version, trust)
     end
-    local http = err.details and err.details.http
-    if http == 401 or http == 403 then
-      return ("it answers, but does not tell its version to this user (HTTP %d)%s"):format(http, trust)
+    if err.details and err.details.http == 403 then
+      return ("it answers, but does not tell its version to this user (HTTP 403)%s"):format(trust)
     end
     error(err, 0)
   end,
