@@ -17,8 +17,10 @@ static bool take(struct aicr_host *h, struct kube_backend *backend,
     kube_client_close(h->client);
   backend->wake = aicr_signal_descriptor();
   h->client = kube_client_open(backend);
-  if (h->client)
+  if (h->client) {
+    kube_client_on_secret(h->client, aicr_task_note_secret);
     return true;
+  }
   return aicr_fail(err, AICR_INTERNAL, "memory", "out of memory");
 }
 

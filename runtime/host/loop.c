@@ -79,13 +79,16 @@ static bool tell(struct aicr_host *h, struct aicr_buf *text)
 void aicr_host_progress(struct aicr_host *h, const struct aicr_task *t,
                         const char *text, size_t len)
 {
+  const struct aicr_buf *secrets = &t->record.list[AICR_REC_SECRETS].items;
   struct aicr_buf b;
 
   aicr_buf_init(&b, EVENT_MAX);
   aicr_buf_addf(
       &b, "{\"id\":%lld,\"kind\":\"progress\",\"text\":", (long long)t->id);
   aicr_json_write_string(&b, text, len);
-  aicr_buf_addc(&b, '}');
+  aicr_buf_adds(&b, ",\"secrets\":[");
+  aicr_buf_add(&b, secrets->data, secrets->len);
+  aicr_buf_adds(&b, "]}");
   tell(h, &b);
 }
 

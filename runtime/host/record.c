@@ -5,7 +5,7 @@
 
 static const char *const names[AICR_REC_KINDS] = {
     "endings", "expectations", "evidence", "measures",  "series",
-    "steps",   "attachments",  "log",      "resources",
+    "steps",   "attachments",  "log",      "resources", "secrets",
 };
 
 void aicr_record_init(struct aicr_record *r)

@@ -17,6 +17,7 @@ enum aicr_record_kind {
   AICR_REC_ATTACHMENTS,
   AICR_REC_LOG,
   AICR_REC_RESOURCES,
+  AICR_REC_SECRETS, /* values that must not be shown; for the engine alone */
   AICR_REC_KINDS
 };
 

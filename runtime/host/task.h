@@ -121,6 +121,10 @@ bool aicr_task_run(struct aicr_task *t);
 void aicr_task_stop(struct aicr_task *t, enum aicr_task_end why,
                     const char *reason);
 
+/* Notes the values of a Secret that the task (owner) is about to get: what it
+ * says is masked with them. Those that cannot be kept lose it its pass. */
+void aicr_task_note_secret(void *owner, const char *text, size_t len);
+
 /* The task of a state; NULL in the engine's state. */
 struct aicr_task *aicr_task_of(lua_State *L);
 

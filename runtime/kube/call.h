@@ -12,6 +12,7 @@
 
 struct kube_client {
   struct kube_backend *backend;
+  void (*on_secret)(void *owner, const char *text, size_t len); /* or NULL */
   struct kube_call *calls;              /* all that are open */
   struct kube_call *ready, **ready_end; /* failed before a request was sent */
   struct kube_record *record;           /* NULL: nothing is recorded */

@@ -27,6 +27,13 @@ struct kube_client *kube_client_open(struct kube_backend *backend)
   return c;
 }
 
+void kube_client_on_secret(struct kube_client *c,
+                           void (*tell)(void *owner, const char *text,
+                                        size_t len))
+{
+  c->on_secret = tell;
+}
+
 struct kube_backend *kube_client_backend(struct kube_client *c)
 {
   return c->backend;
@@ -413,11 +420,9 @@ struct kube_call *kube_client_poll(struct kube_client *c, int timeout_ms,
   return call;
 }
 
-enum kube_call_state kube_call_next(struct kube_call *call, const char **text,
-                                    size_t *len)
+static enum kube_call_state next_result(struct kube_call *call,
+                                        const char **text, size_t *len)
 {
-  *text = NULL;
-  *len = 0;
   switch (call->phase) {
   case PHASE_OBJECT:
     *text = call->answer.body.data;
@@ -434,6 +439,21 @@ enum kube_call_state kube_call_next(struct kube_call *call, const char **text,
   default:
     return KUBE_CALL_WAIT;
   }
+}
+
+enum kube_call_state kube_call_next(struct kube_call *call, const char **text,
+                                    size_t *len)
+{
+  const struct kube_resource *r = &call->rq.resource;
+  *text = NULL;
+  *len = 0;
+  enum kube_call_state state = next_result(call, text, len);
+  if (*text != NULL && call->client->on_secret != NULL &&
+      (state == KUBE_CALL_OBJECT || state == KUBE_CALL_ITEM) &&
+      r->group[0] == '\0' && strcmp(r->plural, "secrets") == 0) {
+    call->client->on_secret(call->owner, *text, *len);
+  }
+  return state;
 }
 
 const char *kube_call_resource_version(const struct kube_call *call)

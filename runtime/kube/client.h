@@ -47,6 +47,12 @@ struct kube_backend *kube_client_backend(struct kube_client *c);
 void kube_client_record(struct kube_client *c, struct kube_record *record);
 struct kube_record *kube_client_recording(const struct kube_client *c);
 
+/* From now on tells an owner of calls of each Secret that it gets, before it
+ * gets it: the JSON text of the object or of the event. */
+void kube_client_on_secret(struct kube_client *c,
+                           void (*tell)(void *owner, const char *text,
+                                        size_t len));
+
 /* Begins a call; `owner` comes back from poll. A call that is refused or fails
  * at once is still returned (its error comes from poll); NULL only without
  * memory. All strings of the spec are copied. */

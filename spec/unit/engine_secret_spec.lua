@@ -24,6 +24,15 @@ describe("masking", function()
     end)
   end
 
+  it("knows the values of Secrets that the check has read so far", function()
+    local one = item({}, {})
+    secret.saw(one, nil)
+    assert.equal("a value-1", secret.masked("a value-1", one))
+    secret.saw(one, json.array { "value-1", json.null })
+    secret.saw(one, json.array { "value-2" })
+    assert.equal("a *** and ***", secret.masked("a value-1 and value-2", one))
+  end)
+
   it("keeps null and empty lists", function()
     local out = secret.masked({ a = json.null, b = json.array() }, ONE)
     assert.equal('{"a":null,"b":[]}', json.encode(out))

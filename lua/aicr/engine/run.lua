@@ -231,6 +231,10 @@ function Run:on_done(event)
   self.active = self.active - 1
   self.alone = false
   local item, tries = self.plan[i], self.tries[i] or {}
+  secret.saw(item, event.record and event.record.secrets)
+  if event.record then
+    event.record.secrets = nil
+  end
   event.ending = self:ending_of(event)
   local out = outcome.of(event, item, { strict = self.options.strict, left = tries.left })
   out = secret.outcome(out, item)
@@ -269,6 +273,7 @@ function Run:phase(first, last)
     elseif event.kind == "done" then
       self:on_done(event)
     elseif event.kind == "progress" and self.running[event.id] then
+      secret.saw(self.plan[event.id], event.secrets)
       self.watch:said(self.plan[event.id], secret.masked(event.text, self.plan[event.id]))
     end
     if self.abandoned then

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
---- Masks the values of parameters declared secret in everything that a result carries: a check may
---- echo them into evidence or messages (cli-and-reports.md 14).
+--- Masks the values of parameters declared secret, and of the Secrets that a check has read, in everything that a
+--- result carries: a check may echo them into evidence or messages (cli-and-reports.md 14, design 11).
 local json = require "aicr.json"
 
 local M = {}
@@ -29,8 +29,24 @@ local function add_text(values, value)
   end
 end
 
+--- Notes the values of Secrets that a check has read by now.
+--- @param item table the planned check
+--- @param values any array of strings, or nothing
+function M.saw(item, values)
+  local seen = item.seen_secrets or {}
+  for _, value in ipairs(type(values) == "table" and values or {}) do
+    if type(value) == "string" then
+      seen[value] = true
+    end
+  end
+  item.seen_secrets = seen
+end
+
 local function values_of(item)
   local values = {}
+  for value in pairs(item.seen_secrets or {}) do
+    add_text(values, value)
+  end
   for key, given in pairs(item.params or {}) do
     local decl = item.meta.params and item.meta.params[key]
     if decl and decl.secret and type(given.value) ~= "boolean" then
@@ -39,7 +55,7 @@ local function values_of(item)
       end
     end
   end
-  table.sort(values, function(a, b) return #a > #b end)
+  table.sort(values, function(a, b) return #a > #b or #a == #b and a < b end)
   return values
 end
 
