@@ -45,7 +45,8 @@ describe("an operand", function()
   end)
 
   it("that nobody has is refused with the nearest name", function()
-    assert.equal('aicr-run: no check named "beta-bandwith"; did you mean "beta-bandwidth"?\n',
+    assert.equal('aicr-run: no check named "beta-bandwith"; did you mean "beta-bandwidth"?\n'
+      .. "  fix  see which there are: aicr-run --list\n",
       problem { "beta-bandwith" })
   end)
 

@@ -32,6 +32,19 @@ describe("the exit code of a run", function()
     end)
   end
 
+  it("is not changed by a folder without checks, which a note tells", function()
+    for _, given in ipairs { { "s/", "none/" }, { "s.lua" } } do
+      local more = { ["none/_x.lua"] = "", ["s.lua"] = { suite = "s", checks = { "s/", "none/" } } }
+      for path, file in pairs(disk) do
+        more[path] = file
+      end
+      local code, _, _, report = engine { operands = given, disk = more }
+      assert.equal(0, code)
+      assert.equal(1, #report.notes)
+      assert.truthy(report.notes[1]:find("none/? holds no check$"), report.notes[1])
+    end
+  end)
+
   it("is 3 when a report cannot be written, though all passed, and the others are", function()
     local code, out, err, report = engine {
       operands = { "s/" }, disk = disk, unwritable = { ["no/x.xml"] = "No such file or directory" },
@@ -303,14 +316,15 @@ end)
 
 describe("the platform of a run", function()
   for _, row in ipairs {
-    { "the option", { options = { platform = "aws" } }, "aws", "skip platform" },
-    { "the recipe's service", { service = "eks" }, "aws", "skip platform" },
+    { "the option", { options = { platform = "aws" } }, "aws", "skip platform", "option" },
+    { "the recipe's service", { service = "eks" }, "aws", "skip platform", "recipe" },
     { "the recipe's service before the suite", { service = "eks", suite = "gcp" }, "aws",
-      "skip platform" },
-    { "the suite, by an alias", { suite = "oke" }, "oci", "skip platform" },
+      "skip platform", "recipe" },
+    { "the suite, by an alias", { suite = "oke" }, "oci", "skip platform", "suite" },
     { "the suite where the service is none of ours", { service = "kind", suite = "oke" }, "oci",
-      "skip platform" },
-    { "detection", {}, "gcp", "pass" },
+      "skip platform", "suite" },
+    { "the suite, as the nodes say too", { suite = "gke" }, "gcp", "pass", "suite", " gcp · " },
+    { "detection", {}, "gcp", "pass", "nodes", " gcp · " },
     { "unknown, and nothing is skipped",
       { target = { ending = { how = "error", error = { message = "forbidden" } } } },
       json.null, "pass" },
@@ -326,10 +340,11 @@ describe("the platform of a run", function()
         disk["s.lua"] = { suite = "s", platform = how.suite, checks = { "gke-networks" } }
         operands = { "s.lua" }
       end
-      local _, _, _, report = engine {
+      local _, out, _, report = engine {
         operands = operands, disk = disk, options = options, endings = { target = how.target },
       }
-      assert.equal(row[3], report.target.platform)
+      assert.same({ row[3], row[5] or json.null }, { report.target.platform, report.target.platform_from })
+      assert.truthy(not row[5] or out:find(row[6] or ("%s (%s)"):format(row[3], row[5]), 1, true), out)
       assert.same({ "gke-networks " .. row[4] }, outcomes(report))
     end)
   end

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- What a name, a file, a folder or a suite resolves to (design.md 7): a list of items
 --- `{name, phase, meta, path, source, roots, origin}`. Offenders are collected, never thrown.
+local emptied = require "aicr.engine.emptied"
 local message = require "aicr.engine.message"
 local paths = require "aicr.engine.path"
 local suites = require "aicr.engine.suite"
@@ -214,7 +215,9 @@ end
 
 function Catalog:unknown_name(name, where)
   local near = message.suggestion(name, self:names())
-  local problem = { what = ('%sno check named "%s"%s'):format(where, name, near) }
+  local problem = {
+    what = ('%sno check named "%s"%s'):format(where, name, near), fix = "see which there are: aicr-run --list",
+  }
   if self.host.list_dir(name) then
     problem.why = "a folder of that name is here"
     problem.fix = ("aicr-run %s/"):format(name)
@@ -229,11 +232,15 @@ function Catalog:add_folder(dir, suite_dir, items, where)
     self.problems:add { what = ("%sno such file or folder: %s"):format(where, dir), fix = fix }
     return
   end
+  local before = #items
   for _, file in ipairs(files) do
     local loaded = self:load(file)
     if loaded and loaded.kind == "check" then
       items[#items + 1] = item_of(file, loaded)
     end
+  end
+  if #items == before then
+    self.empty[#self.empty + 1] = where .. emptied.by_nothing { dir }
   end
 end
 
@@ -349,7 +356,7 @@ end
 --- @param problems table message.problems()
 function M.new(host, path, problems)
   return setmetatable({
-    host = host, path = path or {}, problems = problems, loaded = {}, suites = {},
+    host = host, path = path or {}, problems = problems, loaded = {}, suites = {}, empty = {},
   }, Catalog)
 end
 

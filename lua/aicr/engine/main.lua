@@ -48,6 +48,7 @@ local function resolve(job, catalog, given, problems)
   job.operands = operands
   if #operands > 0 then
     job.items, job.suites = catalog:operands(operands)
+    job.empty = catalog.empty
     job.explicit = true
   else
     job.items, job.suites = {}, {}
@@ -136,6 +137,9 @@ local function notes(job)
   if job.emptied then
     out[1] = job.emptied
   end
+  for _, note in ipairs(not job.emptied and job.empty or {}) do
+    out[#out + 1] = note
+  end
   platform_note(job, out)
   if not job.recipe then
     return out
@@ -223,7 +227,7 @@ local function look_at_target(job, cluster, context)
   if cluster.ok and #job.plan > 0 and job.command == "run" then
     found, signal = facts.read(job.host, context, job.limits.timeout_ms)
   end
-  local name = platform.requested(job.options.platform, job.recipe and job.recipe.recipe,
+  local name, from = platform.requested(job.options.platform, job.recipe and job.recipe.recipe,
     job.suites)
   job.target_reason = found.reason
   job.target = {
@@ -231,7 +235,8 @@ local function look_at_target(job, cluster, context)
     server = cluster.server, insecure = is_insecure(cluster) or nil,
     server_version = cluster.server_version or found.server_version,
     recording = job.options.recording,
-    platform = name or found.platform, gpu_nodes = found.gpu_nodes, gpus = found.gpus,
+    platform = name or found.platform, platform_from = name and from or found.platform and "nodes",
+    observed = found.platform, gpu_nodes = found.gpu_nodes, gpus = found.gpus,
     gpu_nodes_empty = found.gpu_nodes_empty,
   }
   return signal

@@ -32,7 +32,10 @@ end
 function M.load(path, host, problems)
   local source, why = host.read_file(path)
   if not source then
-    problems:add("--recipe %s: %s", path, why or "cannot be read")
+    problems:add {
+      what = ("--recipe %s: %s"):format(path, why or "cannot be read"),
+      fix = "name a recipe that is there: --recipe FILE",
+    }
     return nil
   end
   local ok, recipe, warnings = pcall(recipes.load, source, path)

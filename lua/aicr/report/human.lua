@@ -83,7 +83,8 @@ local function header_parts(page, run)
     parts[#parts + 1] = "Kubernetes " .. page:show(target.server_version)
   end
   if opt(target.platform) then
-    parts[#parts + 1] = page:show(target.platform)
+    local told = opt(target.observed) ~= target.platform and opt(target.platform_from)
+    parts[#parts + 1] = page:show(target.platform) .. (told and (" (%s)"):format(told) or "")
   end
   if opt(target.gpu_nodes) then
     local empty = opt(target.gpu_nodes_empty)

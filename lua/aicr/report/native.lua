@@ -123,6 +123,7 @@ function M.render(run)
       "exit_code", run.exit_code, "seed", run.seed, "interrupted", run.signal ~= nil, "strict",
         run.strict == true),
     "target", object("context", null(target.context), "platform", null(target.platform),
+      "platform_from", null(target.platform_from),
       "server_version", null(target.server_version), "gpu_nodes", null(target.gpu_nodes),
       "gpus", null(target.gpus), "gpu_nodes_empty", opt(target.gpu_nodes_empty),
       "recording", null(target.recording), "insecure", opt(target.insecure)),
