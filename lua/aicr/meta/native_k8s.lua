@@ -36,9 +36,10 @@ function k8s.each(self, resource, opts) end
 ---@param self aicr.k8s
 ---@param resource string
 ---@param opts? aicr.k8s.ListOptions
+---@param deadline_ms? integer of the monotonic clock
 ---@return table[]
 ---@return string version
-function k8s.list_for_watch(self, resource, opts) end
+function k8s.list_for_watch(self, resource, opts, deadline_ms) end
 
 ---@class aicr.native.k8s.Request
 ---@field verb string
@@ -52,12 +53,16 @@ function k8s.list_for_watch(self, resource, opts) end
 ---@field body? table|string
 ---@field content_type? string
 ---@field text? boolean the answer is text
+---@field label? string of a list
+---@field deadline_ms? integer of the monotonic clock
+---@field resolve_only? boolean sends nothing; the answer is {group, version, plural, kind, namespace} of what would be sent
 ---@field free? boolean needs no permission of the check
 
 --- Any request.
 ---@param what string its name for the check
 ---@param request aicr.native.k8s.Request
 ---@return table|string answer
+---@return integer? http the code of the answer
 function k8s.call(what, request) end
 
 --- A request whose answer comes in pieces: lines where text is wanted, else events; with what a generic `for` closes.
