@@ -55,7 +55,7 @@ function k8s.list_for_watch(self, resource, opts, deadline_ms) end
 ---@field text? boolean the answer is text
 ---@field label? string of a list
 ---@field deadline_ms? integer of the monotonic clock
----@field resolve_only? boolean sends nothing; the answer is {group, version, plural, kind, namespace} of what would be sent
+---@field resolve_only? boolean sends nothing; the answer is {group, version, plural, kind, namespace}
 ---@field free? boolean needs no permission of the check
 
 --- Any request.
