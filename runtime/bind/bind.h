@@ -56,6 +56,12 @@ enum {
  *                                                              [-0, +1, v] */
 void aicr_push_json(lua_State *L, const char *text, size_t len, int flags);
 
+/* In the value on the top, read from that text: if it is of a recording, puts
+ * where a secret was redacted a value that raises INTERNAL/"not-recorded" when
+ * it is used.                                                        [-0, +0,
+ * m] */
+void aicr_guard_redacted(lua_State *L, const char *text, size_t len);
+
 /* Appends the JSON text of the value at idx to *out: keys sorted by bytes, a
  * marked or non-empty sequence is an array, anything else an object with
  * string keys. Raises a Lua error that names the place (mixed or holey

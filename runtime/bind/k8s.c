@@ -266,6 +266,7 @@ static int got_object(lua_State *L, int status, lua_KContext ctx)
     return aicr_k8s_wait(L, t, box, got_object);
   case KUBE_CALL_OBJECT:
     aicr_push_json(L, text, len, AICR_JSON_DROP_NULLS);
+    aicr_guard_redacted(L, text, len);
     break;
   default: {
     const struct aicr_error *err = kube_call_error(box->call);
@@ -333,6 +334,7 @@ static void push_item(lua_State *L, int idx, const char *text, size_t len)
     aicr_push_json(L, text, len, AICR_JSON_DROP_NULLS);
   else
     aicr_push_json_fields(L, fields, text, len);
+  aicr_guard_redacted(L, text, len);
   if (lua_istable(L, -1)) {
     if (all || aicr_has_field(L, fields, "apiVersion"))
       fill_text(L, "apiVersion", kube_call_item_api_version(box->call));

@@ -150,10 +150,12 @@ static int got_answer(lua_State *L, int status, lua_KContext ctx)
       push_resource(L, box->call);
       return 1;
     }
-    if (lua_toboolean(L, 1))
+    if (lua_toboolean(L, 1)) {
       lua_pushlstring(L, text ? text : "", len);
-    else
+    } else {
       aicr_push_json(L, text, len, AICR_JSON_DROP_NULLS);
+      aicr_guard_redacted(L, text, len);
+    }
     lua_pushinteger(L, kube_call_http(box->call));
     return 2;
   default:
@@ -183,10 +185,12 @@ static int next_line(lua_State *L)
     return luaL_error(L, "this stream is over");
   switch (kube_call_next(box->call, &text, &len)) {
   case KUBE_CALL_ITEM:
-    if (lua_toboolean(L, lua_upvalueindex(2)))
+    if (lua_toboolean(L, lua_upvalueindex(2))) {
       lua_pushlstring(L, text, len);
-    else
+    } else {
       aicr_push_json(L, text, len, AICR_JSON_DROP_NULLS);
+      aicr_guard_redacted(L, text, len);
+    }
     return 1;
   case KUBE_CALL_WAIT:
     return aicr_k8s_wait(L, t, box, got_line);

@@ -203,7 +203,7 @@ static bool clean_path(const struct unpacking *u, const char *path,
     return invalid(u, NULL, "the name of a member cannot be read");
   }
   const char *from = path;
-  while (from[0] == '.' && from[1] == '/') {
+  while (strncmp(from, "./", 2) == 0) {
     from += 2 + strspn(from + 2, "/");
   }
   size_t len = strlen(from);
@@ -224,7 +224,7 @@ static bool clean_path(const struct unpacking *u, const char *path,
 
 static bool take_member(struct unpacking *u, struct archive_entry *e)
 {
-  char path[PATH_MAX_LEN];
+  char path[PATH_MAX_LEN] = "";
   if (!clean_path(u, archive_entry_pathname(e), path)) {
     return false;
   }

@@ -47,7 +47,7 @@ static enum kube_call_state give(struct kube_call *call, size_t line_len,
   *text = call->lines.data + call->lines_taken;
   *len = line_len;
   call->lines_taken += end;
-  kube_record_event(call, *text, end);
+  kube_record_event(call, *text, *len, end);
   return KUBE_CALL_ITEM;
 }
 

@@ -142,9 +142,12 @@ struct kube_record *kube_record_open(const char *folder,
   r->root = r->index = -1;
   aicr_buf_init(&r->reviews, REVIEWS_MAX);
   r->folder = aicr_strndup(folder, strlen(folder));
-  bool ok = r->folder != NULL || aicr_fail(err, AICR_INTERNAL, "memory",
-                                           "no memory for a recording");
-  ok = ok && open_folder(r, err);
+  if (r->folder == NULL) {
+    aicr_fail(err, AICR_INTERNAL, "memory", "no memory for a recording");
+    aicr_free(r);
+    return NULL;
+  }
+  bool ok = open_folder(r, err);
   if (ok) {
     kube_set_text(r->context, sizeof r->context, facts->context);
     kube_set_text(r->tool, sizeof r->tool, facts->tool);
@@ -257,6 +260,20 @@ void kube_record_add_text(struct kube_record_file *f, const char *text,
     kube_record_add(f, clean.data, clean.len);
   }
   aicr_buf_free(&clean);
+}
+
+void kube_record_no_memory(struct kube_record *r)
+{
+  fail(r, "an answer", "no memory");
+}
+
+void kube_record_add_buf(struct kube_record_file *f, const struct aicr_buf *b)
+{
+  if (f != NULL && b->failed) {
+    kube_record_no_memory(f->record);
+  } else if (b->len > 0) {
+    kube_record_add(f, b->data, b->len);
+  }
 }
 
 void kube_record_add_json(struct kube_record_file *f, const char *text,

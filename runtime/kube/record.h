@@ -39,6 +39,9 @@ void kube_record_close(struct kube_record *r);
 /* Keeps a value out of all that is written from now on. */
 void kube_record_secret(struct kube_record *r, const char *text, size_t len);
 
+/* Ends the recording for want of memory. */
+void kube_record_no_memory(struct kube_record *r);
+
 /* A file that is being written. */
 struct kube_record_file;
 struct kube_record_file *kube_record_begin(struct kube_record *r);
@@ -46,6 +49,8 @@ void kube_record_add(struct kube_record_file *f, const char *data, size_t len);
 /* The same of a text that is no JSON, without the secrets. */
 void kube_record_add_text(struct kube_record_file *f, const char *text,
                           size_t len);
+/* …of a buffer, whose failure is one of the recording. */
+void kube_record_add_buf(struct kube_record_file *f, const struct aicr_buf *b);
 /* The same of a JSON text, redacted. */
 void kube_record_add_json(struct kube_record_file *f, const char *text,
                           size_t len, bool is_secret);

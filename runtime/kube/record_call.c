@@ -30,12 +30,12 @@ static bool is_review(const struct kube_call *call)
 static bool is_read(const struct kube_call *call)
 {
   enum kube_verb v = call->rq.verb;
-  return v == KUBE_GET || v == KUBE_LIST || v == KUBE_RAW;
+  return v == KUBE_GET || v == KUBE_LIST || v == KUBE_WATCH || v == KUBE_RAW;
 }
 
-/* Where the call is recorded, NULL: nowhere. A recording is read-only and gives
- * no watch beyond its list, so what a write, a command or a watch was answered
- * is of no use there, and may echo a secret. */
+/* Where the call is recorded, NULL: nowhere. A recording is read-only, so what
+ * a write or a command was answered is of no use there, and may echo a secret.
+ */
 static struct kube_record *record_of(const struct kube_call *call)
 {
   bool kept = !call->told && (is_read(call) || is_review(call));
@@ -80,7 +80,11 @@ static void fill_line(const struct kube_call *call, struct kube_index_line *l)
     kube_set_text(l->field, sizeof l->field, rq->field);
   }
   aicr_buf_init(&query, sizeof l->query - 1);
-  if (is_read(call) && kube_query_sort(rq->query, &query) && query.len > 0) {
+  /* What a watch asks for beside its key is where it goes on. */
+  bool keyed = is_read(call) && rq->verb != KUBE_WATCH;
+  if (keyed && !kube_query_sort(rq->query, &query)) {
+    kube_record_no_memory(call->client->record);
+  } else if (query.len > 0) {
     kube_set_text(l->query, sizeof l->query, query.data);
   }
   aicr_buf_free(&query);
@@ -103,7 +107,7 @@ static bool fits(const struct kube_call *call)
       return false;
     }
   }
-  return true;
+  return kube_query_count(rq->query) <= KUBE_QUERY_PARAMS;
 }
 
 struct place {
@@ -150,6 +154,10 @@ static void find_place(const struct kube_call *call, bool json, struct place *p)
     p->plain = false;
   } else if (is_log(call)) {
     place_log(call, p);
+  } else if (rq->verb == KUBE_WATCH) {
+    place_resource(call, p, "watch");
+    p->ending = "jsonl";
+    p->plain = false;
   } else {
     place_resource(call, p, rq->name != NULL ? rq->name : "answer");
     p->ending = json ? "json" : "txt";
@@ -263,7 +271,7 @@ static void end_list(struct kube_call *call, bool partial)
   }
   aicr_buf_init(&rest, 4096);
   write_rest(call, partial, &rest);
-  kube_record_add(f, rest.data == NULL ? "" : rest.data, rest.len);
+  kube_record_add_buf(f, &rest);
   aicr_buf_free(&rest);
   place_resource(call, &p, "list");
   p.plain = p.plain && !partial;
@@ -276,16 +284,24 @@ void kube_record_end(struct kube_call *call)
   end_list(call, false);
 }
 
-void kube_record_event(struct kube_call *call, const char *text, size_t all)
+void kube_record_event(struct kube_call *call, const char *text, size_t len,
+                       size_t all)
 {
   struct kube_record *r = record_of(call);
+  struct aicr_error ignored;
   if (r == NULL) {
     return;
   }
   if (call->recorded == NULL) {
     call->recorded = kube_record_begin(r);
   }
-  kube_record_add_text(call->recorded, text, all);
+  if (call->rq.verb == KUBE_WATCH &&
+      aicr_json_check(text, len, AICR_JSON_GO, AICR_JSON_DEPTH, &ignored)) {
+    kube_record_add_json(call->recorded, text, len, false);
+    kube_record_add(call->recorded, "\n", 1);
+  } else {
+    kube_record_add_text(call->recorded, text, all);
+  }
 }
 
 static void end_stream(struct kube_call *call)
@@ -298,7 +314,7 @@ static void end_stream(struct kube_call *call)
     find_place(call, false, &p);
     take_file(call,
               call->recorded == NULL ? kube_record_begin(r) : call->recorded,
-              200, "text/plain", &p);
+              200, call->rq.text ? "text/plain" : "application/json", &p);
   }
   call->recorded = NULL;
 }
@@ -328,7 +344,11 @@ static void record_error(struct kube_call *call, struct kube_record *r)
   aicr_json_write_string(&head, a->body.len == 0 ? "" : a->body.data,
                          a->body.len);
   aicr_buf_adds(&head, "}\n");
-  kube_record_add_json(f, head.data == NULL ? "" : head.data, head.len, false);
+  if (head.failed) {
+    kube_record_no_memory(r);
+  } else {
+    kube_record_add_json(f, head.data, head.len, false);
+  }
   aicr_buf_free(&head);
   snprintf(p.folder, sizeof p.folder, "errors/%s%s%.63s",
            !named                  ? "raw"
@@ -394,24 +414,33 @@ static void record_unanswered(struct kube_call *call, struct kube_record *r)
   }
 }
 
+/* Some of a list or a stream was given out, and no end. */
+static bool is_part(const struct kube_call *call)
+{
+  if (call->rq.stream) {
+    return call->phase == PHASE_STREAM || call->phase == PHASE_END ||
+           call->recorded != NULL;
+  }
+  return (call->phase == PHASE_PAGE || call->phase == PHASE_FLIGHT) &&
+         call->pages > 0;
+}
+
 void kube_record_left(struct kube_call *call)
 {
   struct kube_record *r = record_of(call);
-  bool open = call->phase == PHASE_PAGE || call->phase == PHASE_FLIGHT;
-  if (r == NULL) {
-    kube_record_drop(call->recorded);
-  } else if (call->rq.stream &&
-             (call->phase == PHASE_STREAM || call->phase == PHASE_END ||
-              call->recorded != NULL)) {
-    end_stream(call);
-  } else if (open && call->pages > 0) {
-    end_list(call, true);
-  } else if (call->phase == PHASE_EXPLAIN) {
-    kube_record_failure(call);
-  } else if (call->phase == PHASE_FLIGHT) {
-    record_unanswered(call, r);
-  } else {
-    kube_record_drop(call->recorded);
+  if (r != NULL && is_part(call)) {
+    if (call->rq.stream) {
+      end_stream(call);
+    } else {
+      end_list(call, true);
+    }
+    return;
   }
+  if (r != NULL && call->phase == PHASE_EXPLAIN) {
+    kube_record_failure(call);
+  } else if (r != NULL && call->phase == PHASE_FLIGHT) {
+    record_unanswered(call, r);
+  }
+  kube_record_drop(call->recorded);
   call->recorded = NULL;
 }

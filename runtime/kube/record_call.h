@@ -15,8 +15,9 @@ void kube_record_object(struct kube_call *call);
 void kube_record_item(struct kube_call *call, const char *text, size_t len);
 void kube_record_end(struct kube_call *call);
 
-/* A line of the stream goes out; `all` counts its bytes and its end. */
-void kube_record_event(struct kube_call *call, const char *text, size_t all);
+/* A line of the stream goes out, of `len` bytes; `all` counts its end too. */
+void kube_record_event(struct kube_call *call, const char *text, size_t len,
+                       size_t all);
 
 /* The answer that is call->answer is an error, or there is none. */
 void kube_record_failure(struct kube_call *call);

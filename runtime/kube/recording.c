@@ -60,11 +60,22 @@ static void cancel(struct kube_backend *b, struct kube_transfer *t)
   aicr_free(t);
 }
 
+/* What was given up waiting for comes after all that was answered. */
+static struct kube_transfer *next_answer(const struct recording *r)
+{
+  struct kube_transfer *t = r->first;
+  while (t != NULL && (t->answer.transport == KUBE_TRANSPORT_CANCELED ||
+                       t->answer.transport == KUBE_TRANSPORT_DEADLINE)) {
+    t = t->next;
+  }
+  return t == NULL ? r->first : t;
+}
+
 static bool poll_answer(struct kube_backend *b, int timeout_ms, void **owner,
                         struct kube_answer *answer)
 {
   struct recording *r = of(b);
-  struct kube_transfer *t = r->first;
+  struct kube_transfer *t = next_answer(r);
   (void)timeout_ms; /* what is not here now will not come */
   if (t == NULL) {
     return false;

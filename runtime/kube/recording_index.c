@@ -9,7 +9,6 @@
 #include "core/text.h"
 
 #define STEPS_MAX    16u
-#define PARAMS_MAX   64
 #define ATTEMPTS_MAX 1000
 
 enum member {
@@ -271,10 +270,11 @@ static bool check_members(const struct kube_index_line *l,
   if (l->verb == KUBE_GET && l->name[0] == '\0') {
     return invalid(err, "a get has a \"name\"");
   }
-  if (l->verb == KUBE_LIST && l->name[0] != '\0') {
+  bool list = l->verb == KUBE_LIST || l->verb == KUBE_WATCH;
+  if (list && l->name[0] != '\0') {
     return invalid(err, "a list has no \"name\"");
   }
-  if (l->verb != KUBE_LIST && (l->label[0] != '\0' || l->field[0] != '\0')) {
+  if (!list && (l->label[0] != '\0' || l->field[0] != '\0')) {
     return invalid(err, "only a list has \"label\" and \"field\"");
   }
   if (l->file[0] != '\0' && !kube_index_path_ok(l->file)) {
@@ -376,13 +376,22 @@ static int compare_params(const void *left, const void *right)
   return c != 0 ? c : a->len < b->len ? -1 : a->len > b->len;
 }
 
+size_t kube_query_count(const char *query)
+{
+  size_t count = query == NULL || query[0] == '\0' ? 0 : 1;
+  for (const char *p = query; count > 0 && *p != '\0'; p++) {
+    count += *p == '&';
+  }
+  return count;
+}
+
 bool kube_query_sort(const char *query, struct aicr_buf *out)
 {
-  struct param params[PARAMS_MAX];
+  struct param params[KUBE_QUERY_PARAMS];
   size_t count = 0;
   for (const char *p = query == NULL ? "" : query; *p != '\0';) {
     size_t len = strcspn(p, "&");
-    if (len > 0 && count == PARAMS_MAX) {
+    if (len > 0 && count == KUBE_QUERY_PARAMS) {
       return false;
     }
     if (len > 0) {

@@ -42,6 +42,8 @@ void kube_index_write(const struct kube_index_line *line, struct aicr_buf *out);
 
 /* Appends a query's parameters, sorted, so that equal queries are equal texts.
  * NULL is "". */
+#define KUBE_QUERY_PARAMS 64
+size_t kube_query_count(const char *query);
 bool kube_query_sort(const char *query, struct aicr_buf *out);
 
 /* A path below a recording: steps that are not empty, "." or "..", at most 16

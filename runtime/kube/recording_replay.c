@@ -156,11 +156,13 @@ static bool derive(struct kube_rec_store *s, struct kube_rec_entry *key,
 }
 
 /* A part of a log that was recorded whole. */
-static bool derive_log(struct kube_rec_store *s, struct kube_rec_entry *key,
+static bool derive_log(struct kube_rec_store *s,
+                       const struct kube_rec_entry *key,
                        const struct kube_request *rq, struct kube_answer *a)
 {
   struct kube_log_query q;
   char query[128];
+  struct kube_rec_entry whole = *key;
   kube_log_query_read(rq->query, &q);
   if (q.more) {
     return false;
@@ -169,8 +171,8 @@ static bool derive_log(struct kube_rec_store *s, struct kube_rec_entry *key,
            q.container[0] == '\0' ? "" : "container=", q.container,
            q.container[0] != '\0' && q.previous ? "&" : "",
            q.previous ? "previous=true" : "");
-  key->query = query;
-  struct run run = find_run(s, key);
+  whole.query = query;
+  struct run run = find_run(s, &whole);
   if (run.count == 0) {
     return false;
   }

@@ -117,6 +117,7 @@ static const struct call {
     {"return host.libraries()", NULL, 0, NULL},
     {"return host.journal(journal_path)", NULL, 0, NULL},
     {"return host.journal_add('line')", NULL, 0, "host.journal(journal_path)"},
+    {"return host.recorded()", NULL, 0, NULL},
 
     {"return task.record('evidence', {1, 'x'})", NULL, IN_TASK, NULL},
     {"return task.ending{kind='fail', reason='r', message='m'}", NULL, IN_TASK,
@@ -166,7 +167,7 @@ static const struct call {
      "undeclared-permission", IN_TASK, NULL},
     {"for x in k8s.stream('x', {verb='watch', resource='nodes', free=true, "
      "query={watch='true'}}) do end",
-     "read-only", IN_TASK, NULL},
+     "not-recorded", IN_TASK, NULL},
     {"return k8s.call('x', {verb='raw', resource='/version'})",
      "undeclared-permission", IN_TASK, NULL},
 };

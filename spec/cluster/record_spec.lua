@@ -83,7 +83,7 @@ describe("a run that is recorded", function()
     assert.equal("pass", binary.check(live, "writes").outcome, binary.check(live, "writes").message)
     for line in index:gmatch "[^\n]+" do
       local verb = json.decode(line).verb
-      assert.is_true(verb == "get" or verb == "list" or verb == "get_raw", line)
+      assert.is_true(verb == "get" or verb == "list" or verb == "watch" or verb == "get_raw", line)
     end
   end)
 

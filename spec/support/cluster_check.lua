@@ -39,8 +39,9 @@ function M.run(namespace, needs, body, options)
       table.move({ "--kubeconfig", cluster.STATE .. "/kubeconfig" }, 1, 2, #words + 1, words)
     end
     table.move(options or {}, 1, #(options or {}), #words + 1, words)
-    local got = binary.check(binary.report(words), "noted")
-    assert(got.outcome == "pass", tostring(got.message))
+    local report = binary.report(words)
+    local got = binary.check(report, "noted")
+    assert(got.outcome == "pass" and report.exit == 0, tostring(got.message))
     local noted = {}
     for name, value in pairs(got.extra) do
       noted[name] = json.decode(value)[1]

@@ -108,6 +108,9 @@ local function close(self)
 end
 
 local function pause(self, ms)
+  if native.recording() then
+    return
+  end
   self.failures = self.failures + 1
   local wait = ms or math.min(BACKOFF_MAX_MS, BACKOFF_MS << math.min(self.failures - 1, 5))
   native.sleep(self.ends and math.max(0, math.min(wait, self.ends - native.monotonic())) or wait)
@@ -125,6 +128,10 @@ end
 -- A stream that broke: goes on where it was, or begins anew, or raises.
 local function broken(self, err)
   close(self)
+  if native.recording() and errors.is(err) and err.reason == "not-recorded" then
+    self.over = true
+    return
+  end
   if native.stopping() or not errors.is(err) then
     error(err, 0)
   end
@@ -203,7 +210,7 @@ end
 
 function watch:next()
   while self.first > self.last do
-    if is_over(self) or native.recording() and self.version then
+    if self.over or is_over(self) then
       close(self)
       return nil
     end
@@ -219,7 +226,8 @@ local WATCH <const> = { namespace = "string", label = "string", field = "string"
 
 --- Follows objects: `for kind, object in ctx.k8s:watch("pods", { namespace = "x" }) do …`. First what is there (ADDED),
 -- then ADDED, MODIFIED and DELETED as they happen. After a gap it lists again and tells the difference; an object whose
--- end was not seen is told as DELETED with its metadata only. Ends after `timeout`; on a recording after what is there.
+-- end was not seen is told as DELETED with its metadata only. Ends after `timeout`; on a recording after what is there
+-- and what was watched when it was made.
 -- @param resource string
 -- @param opts table|nil {namespace=, label=, field=, timeout="1m"}
 -- @return an iterator for a generic for
