@@ -249,17 +249,15 @@ function M.wait(env, resource, name, namespace, wanted, opts)
   if not late then
     done, seen = test(object)
   end
-  if not done and not late and type(wanted) == "function" then
+  local _, replayed, recorded = k8s.known_version()
+  if not done and not late and (replayed or type(wanted) == "function") then
     done, seen = poll(what, resource, name, namespace, test, opts, ends, seen)
     object = seen
   elseif not done and not late then
-    local _, replayed, recorded = k8s.known_version()
-    if not replayed then
-      done, seen = follow(env, resource, name, namespace, test, ends, seen)
-      object = seen
-    end
-    -- No recording has what a watch tells: a second read decides, in the run that is recorded and in its replay.
-    if replayed or recorded then
+    done, seen = follow(env, resource, name, namespace, test, ends, seen)
+    object = seen
+    -- No recording has what a watch tells: what decides has to be a read.
+    if recorded then
       object = read(what, resource, name, namespace)
       done, seen = test(object)
     end
