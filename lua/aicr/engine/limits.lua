@@ -55,8 +55,11 @@ end
 function M.check_namespace(given, options, problems)
   local name = options.namespace
   if name and (#name > 63 or not name:find("^[a-z0-9][a-z0-9-]*$") or name:sub(-1) == "-") then
-    problems:add('%s: expected a namespace, at most 63 of a-z, 0-9 and hyphens inside, found "%s"',
-      M.place(given, "namespace"), name)
+    problems:add {
+      what = ('%s: expected a namespace, at most 63 of a-z, 0-9 and hyphens inside, found "%s"'):format(
+        M.place(given, "namespace"), name),
+      fix = "name one that is there (kubectl get namespaces): --namespace NS",
+    }
   end
 end
 
