@@ -431,9 +431,6 @@ static void close_live(struct kube_backend *b)
   while (l->first != NULL) {
     free_transfer(l->first);
   }
-  while (l->idle_count > 0) {
-    curl_easy_cleanup(l->idle[--l->idle_count]);
-  }
   curl_multi_cleanup(l->multi);
   kube_discovery_free(&l->discovery);
   kube_credential_close(l->credential);

@@ -136,7 +136,7 @@ void kube_live_discovered(struct kube_live *l, struct kube_transfer *t)
       !kube_discovery_add(&l->discovery, a->body.data, a->body.len, &bad) &&
       (is_root(t) || strcmp(bad.reason, "memory") == 0)) {
     l->discovery_error = bad;
-  } else if (!ok && is_root(t)) {
+  } else if (!ok && (is_root(t) || a->error.code != AICR_CODE_NONE)) {
     note_failure(l, t);
   }
   if (l->discovery_asked > 0) {
@@ -156,6 +156,9 @@ void kube_live_discovered(struct kube_live *l, struct kube_transfer *t)
     aicr_buf_free(&path);
     if (asked) {
       return;
+    }
+    if (bad.code == AICR_CODE_NONE) {
+      aicr_fail(&bad, AICR_INTERNAL, "memory", "no memory for discovery");
     }
     l->discovery_error = bad;
   }

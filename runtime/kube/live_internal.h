@@ -8,7 +8,6 @@
 #include "kube/discovery.h"
 #include "kube/live.h"
 
-#define LIVE_IDLE_MAX   8
 #define LIVE_FLIGHT_MAX 8
 #define LIVE_EXEC_MAX   16 /* commands at a time */
 #define LIVE_HOST_MAX   4  /* connections, without what lasts */
@@ -67,8 +66,6 @@ struct kube_live {
   struct live_target target;
   struct kube_credential *credential;
   CURLM *multi;
-  CURL *idle[LIVE_IDLE_MAX];
-  size_t idle_count;
   struct kube_transfer *first, **end;
   size_t in_flight, execs, streams;
   int64_t backoff_ms; /* of the first attempt */
@@ -96,7 +93,7 @@ bool kube_live_send(struct kube_transfer *t, const char *authorization,
  * milliseconds, -1: nothing. */
 int64_t kube_live_finish(struct kube_transfer *t, CURLcode result,
                          int64_t now_ms);
-/* Takes the handle away, into the pool. */
+/* Takes the handle away. */
 void kube_live_release(struct kube_transfer *t);
 /* May the request, which failed, have reached the server? */
 bool kube_live_unsent(const struct kube_transfer *t);

@@ -163,7 +163,9 @@ static bool set_tls(struct kube_transfer *t)
   unsigned generation = 0;
   long verify = c->insecure ? 0 : 1;
   CURL *e = t->easy;
-  bool ok = curl_easy_setopt(e, CURLOPT_SSLVERSION,
+  /* A session would be the handle's; without memory libcurl frees it twice. */
+  bool ok = curl_easy_setopt(e, CURLOPT_SSL_SESSIONID_CACHE, 0L) == CURLE_OK &&
+            curl_easy_setopt(e, CURLOPT_SSLVERSION,
                              (long)CURL_SSLVERSION_TLSv1_2) == CURLE_OK &&
             curl_easy_setopt(e, CURLOPT_SSL_VERIFYPEER, verify) == CURLE_OK &&
             curl_easy_setopt(e, CURLOPT_SSL_VERIFYHOST, verify * 2) == CURLE_OK;
@@ -235,6 +237,16 @@ static bool set_connection(struct kube_transfer *t)
   return ok && set_tls(t);
 }
 
+/* Without memory libcurl leaves the query out of what it sends, and a list is
+ * one of everything. So it is told what to send; not over http, where a proxy
+ * needs all of the URL. */
+static bool set_request_target(struct kube_transfer *t)
+{
+  const char *path = strchr(t->url.data + strlen("https://"), '/');
+  return !t->live->target.tls ||
+         curl_easy_setopt(t->easy, CURLOPT_REQUEST_TARGET, path) == CURLE_OK;
+}
+
 static bool set_url(struct kube_transfer *t)
 {
   const struct kube_request *rq = &t->rq;
@@ -262,7 +274,8 @@ static bool set_url(struct kube_transfer *t)
     aicr_buf_add(&t->url, query.data, query.len);
   }
   bool ok = !query.failed && !t->url.failed &&
-            curl_easy_setopt(t->easy, CURLOPT_URL, t->url.data) == CURLE_OK;
+            curl_easy_setopt(t->easy, CURLOPT_URL, t->url.data) == CURLE_OK &&
+            set_request_target(t);
   aicr_buf_free(&query);
   return ok;
 }
@@ -319,8 +332,7 @@ static bool set_target(struct kube_transfer *t)
 bool kube_live_prepare(struct kube_transfer *t, const char *authorization,
                        int64_t now_ms)
 {
-  struct kube_live *l = t->live;
-  t->easy = l->idle_count > 0 ? l->idle[--l->idle_count] : curl_easy_init();
+  t->easy = curl_easy_init();
   if (t->easy == NULL) {
     return false;
   }
@@ -370,13 +382,10 @@ void kube_live_release(struct kube_transfer *t)
   if (t->easy == NULL) {
     return;
   }
+  /* It is not kept: curl_easy_reset() does not say when it lacks memory for a
+   * handle's defaults, and connections are the multi handle's. */
   curl_multi_remove_handle(l->multi, t->easy);
-  if (l->idle_count < LIVE_IDLE_MAX) {
-    curl_easy_reset(t->easy);
-    l->idle[l->idle_count++] = t->easy;
-  } else {
-    curl_easy_cleanup(t->easy);
-  }
+  curl_easy_cleanup(t->easy);
   t->easy = NULL;
 }
 

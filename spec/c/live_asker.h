@@ -79,6 +79,8 @@ static inline struct kube_client *client_at(const char *server)
   return client_of(&config);
 }
 
+#define PATIENCE 300 /* polls of 60 ms */
+
 /* kube_call_next() that waits for news, of this call alone. */
 static inline enum kube_call_state next_news(struct kube_call *call,
                                              const char **text, size_t *len)
@@ -87,7 +89,9 @@ static inline enum kube_call_state next_news(struct kube_call *call,
   enum kube_call_state state = kube_call_next(call, text, len);
   for (int i = 0; state == KUBE_CALL_WAIT; i++) {
     void *got = NULL;
-    assert_true(i < 2000);
+    if (i == PATIENCE) {
+      fail_msg("no news of %s %s", call->failure.verb, call->failure.resource);
+    }
     struct kube_call *news = kube_client_poll(c, 60, &got);
     assert_true(news == NULL || news == call);
     state = kube_call_next(call, text, len);

@@ -92,16 +92,21 @@ static const struct live_row table[] = {
      "end",
      FROM("acme.com/v1")},
     {"W57 legacy",
-     {LEGACY("\"versions\":[\"v1\"]}"),
+     {LEGACY("\"versions\":[]}"),
       GROUPS("{\"name\":\"acme.com\",\"versions\":[{\"version\":\"v1\"},"
              "{\"version\":\"v2\"}],\"preferredVersion\":{\"version\":"
              "\"v2\"}}"),
-      OF("v1", "{\"name\":\"pods\",\"kind\":\"Pod\",\"namespaced\":true}"),
       OF("acme.com/v2", OLD_GADGETS), OF("acme.com/v1", OLD_GADGETS), EMPTY},
      "list gadget",
      "end",
-     "discovery\nGET /api/v1\nGET /apis/acme.com/v2\nGET /apis/acme.com/v1\n"
+     "discovery\nGET /apis/acme.com/v2\nGET /apis/acme.com/v1\n"
      "GET /apis/acme.com/v2/gadgets?limit=500\n"},
+    {"W57 legacy, core",
+     {LEGACY("\"versions\":[\"v1\"]}"), GROUPS(""), OF("v1", OLD_GADGETS),
+      EMPTY},
+     "list gd",
+     "end",
+     "discovery\nGET /api/v1\nGET /api/v1/gadgets?limit=500\n"},
     {"W57 one of each",
      {{.match = "GET /api ", .body = "{\"kind\":\"APIVersions\"}"},
       APIS(ACME),
@@ -230,7 +235,7 @@ static const struct live_row table[] = {
     {"no such page",
      {{.http = 404, .type = TEXT, .body = "404 page not found\n", ALWAYS}},
      "list gadgets",
-     "INTERNAL/discovery-incomplete 404",
+     "INTERNAL/unexpected-response 404",
      "discovery\n"},
     {"a balancer's page",
      {{.type = "text/html", .body = "<html>", ALWAYS}},
