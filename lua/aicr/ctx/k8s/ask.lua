@@ -242,8 +242,8 @@ function M.wait(env, resource, name, namespace, wanted, opts)
   arguments.named(resource, name, namespace, what)
   opts = arguments.options(opts, WAIT, what)
   local test = test_of(wanted, what)
-  -- A recording answers at once.
-  local ends = opts.timeout and not native.recording() and native.monotonic() + kept.duration(opts.timeout) or nil
+  -- A recording answers at once: 0 is no limit, and a limit that it tells of was this one.
+  local ends = opts.timeout and (native.recording() and 0 or native.monotonic() + kept.duration(opts.timeout)) or nil
   local object, late = read(what, resource, name, namespace, ends)
   local done, seen = false, "no answer"
   if not late then
