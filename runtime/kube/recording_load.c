@@ -358,24 +358,33 @@ static bool visit_error(void *ctx, const struct kube_rec_input *in,
     return false;
   }
   struct kube_rec_type *t = place_type(l, &p, err);
-  struct kube_rec_failure *grown =
-      t == NULL
-          ? NULL
-          : aicr_realloc(t->failures, (t->failure_count + 1) * sizeof *grown);
-  if (grown == NULL) {
+  if (t == NULL) {
     aicr_free(read.body);
+    return false;
+  }
+  t->no_api = t->no_api || kube_rec_is_no_api(read.http, read.content_type,
+                                              read.body, read.len);
+  return kube_rec_add_failure(t, file, p.ns, read.http, read.content_type,
+                              read.body, read.len, err);
+}
+
+bool kube_rec_add_failure(struct kube_rec_type *t, const char *file,
+                          const char *ns, int http, const char *content_type,
+                          char *body, size_t len, struct aicr_error *err)
+{
+  struct kube_rec_failure *grown =
+      aicr_realloc(t->failures, (t->failure_count + 1) * sizeof *grown);
+  if (grown == NULL) {
+    aicr_free(body);
     return aicr_fail(err, AICR_INTERNAL, "memory", "no memory for a recording");
   }
   t->failures = grown;
   struct kube_rec_failure *f = &grown[t->failure_count++];
-  *f = (struct kube_rec_failure){
-      .http = read.http, .body = read.body, .len = read.len};
-  memcpy(f->content_type, read.content_type, sizeof f->content_type);
+  *f = (struct kube_rec_failure){.http = http, .body = body, .len = len};
+  kube_set_text(f->content_type, sizeof f->content_type, content_type);
   f->file = kube_rec_copy(file, strlen(file), err);
-  f->ns = p.ns[0] == '\0' ? NULL : kube_rec_copy(p.ns, strlen(p.ns), err);
-  t->no_api = t->no_api ||
-              kube_rec_is_no_api(f->http, f->content_type, f->body, f->len);
-  return f->file != NULL && (f->ns != NULL || p.ns[0] == '\0');
+  f->ns = ns[0] == '\0' ? NULL : kube_rec_copy(ns, strlen(ns), err);
+  return f->file != NULL && (f->ns != NULL || ns[0] == '\0');
 }
 
 /* NS/POD/logs.txt of `kubectl cluster-info dump`. */
@@ -437,7 +446,12 @@ static bool visit_document(void *ctx, const struct kube_rec_input *in,
   if (is_dump_log(in->path)) {
     return visit_dump_log(l, in, err);
   }
-  return find_dump_ns(l, in->path, err) && kube_rec_load_documents(l, in, err);
+  bool taken = false;
+  if (!find_dump_ns(l, in->path, err) ||
+      !kube_rec_load_bundled(l, in, &taken, err)) {
+    return false;
+  }
+  return taken || kube_rec_load_documents(l, in, err);
 }
 
 static bool load_manifest(struct kube_rec_loader *l, struct aicr_error *err)

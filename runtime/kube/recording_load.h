@@ -78,6 +78,25 @@ bool kube_rec_one_document(struct kube_rec_loader *l,
                            const struct kube_rec_documents *to,
                            struct aicr_error *err);
 
+/* Tells of a file that is one JSON array as of a list of its elements. */
+bool kube_rec_is_array(const struct kube_rec_input *in, bool *yes,
+                       struct aicr_error *err);
+bool kube_rec_array(struct kube_rec_loader *l, const struct kube_rec_input *in,
+                    const struct kube_rec_documents *to,
+                    struct aicr_error *err);
+
+/* Adds a file of a support bundle's cluster-resources/ (kubernetes-client.md
+ * 6.3); *taken false: it is none of those that say what they hold by their
+ * name. */
+bool kube_rec_load_bundled(struct kube_rec_loader *l,
+                           const struct kube_rec_input *in, bool *taken,
+                           struct aicr_error *err);
+
+/* Adds a failure of a type: all reads of it, or in one namespace (not ""). */
+bool kube_rec_add_failure(struct kube_rec_type *t, const char *file,
+                          const char *ns, int http, const char *content_type,
+                          char *body, size_t len, struct aicr_error *err);
+
 /* Adds what `kubectl get -o json|yaml` wrote: lists, typed lists, objects. */
 bool kube_rec_load_documents(struct kube_rec_loader *l,
                              const struct kube_rec_input *in,

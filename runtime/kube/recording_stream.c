@@ -15,7 +15,7 @@ struct stream {
   const char *text; /* NULL: the bytes are those of `kept` */
   size_t kept;
   uint64_t base; /* what offsets in messages count from */
-  bool whole;
+  bool whole, array;
   size_t number; /* of the document, from 1 */
   uint64_t start;
   bool open; /* scan is in use */
@@ -58,6 +58,10 @@ static bool fail_scan(const struct stream *s, struct aicr_error *err)
 {
   const struct aicr_error *bad = &s->scan.reader.error;
   bool first = s->number == 1 && s->start == s->base;
+  if (s->array && bad->code != AICR_INTERNAL) {
+    /* the reader counts bytes that are not the file's */
+    return kube_rec_invalid(err, s->file, "it is not one JSON array");
+  }
   if (first || bad->code == AICR_INTERNAL) {
     return kube_rec_fail(err, s->file, bad);
   }
@@ -127,6 +131,14 @@ static bool take_end(struct stream *s, struct aicr_error *err)
   return tell(s, err);
 }
 
+/* A bare array is read as a list of its elements. */
+static bool begin_array(struct stream *s, struct aicr_error *err)
+{
+  static const char head[] = "{\"items\":";
+  /* Where it begins lies before the file; offsets come out right. */
+  return take_chunk(s, s->base - (sizeof head - 1), head, sizeof head - 1, err);
+}
+
 static bool each_json(struct kube_rec_loader *l,
                       const struct kube_rec_input *in, struct stream *s,
                       struct aicr_error *err)
@@ -141,14 +153,14 @@ static bool each_json(struct kube_rec_loader *l,
   if (chunk == NULL) {
     return aicr_fail(err, AICR_INTERNAL, "memory", "no memory for a recording");
   }
-  bool ok = true;
+  bool ok = !s->array || begin_array(s, err);
   do {
-    ok = at <= REC_STREAM_MAX &&
+    ok = ok && at <= REC_STREAM_MAX &&
          kube_rec_pread(in, chunk, CHUNK, at, &got, err) &&
          take_chunk(s, at, chunk, got, err);
     at += got;
   } while (ok && got == CHUNK);
-  ok = ok && take_end(s, err);
+  ok = ok && (!s->array || take_chunk(s, at, "}", 1, err)) && take_end(s, err);
   /* An error of a file that changes is that it changes. */
   bool same = kube_rec_files_same(files, s->kept, in->fd, ok ? err : NULL);
   end_document(s);
@@ -265,4 +277,20 @@ bool kube_rec_one_document(struct kube_rec_loader *l,
   struct stream s = {.to = to, .file = in->path, .whole = true};
   return each_json(l, in, &s, err) &&
          (s.number > 0 || kube_rec_invalid(err, in->path, "the file is empty"));
+}
+
+bool kube_rec_is_array(const struct kube_rec_input *in, bool *yes,
+                       struct aicr_error *err)
+{
+  struct look look;
+  bool ok = look_at(in, &look, err);
+  *yes = ok && !look.utf16 && look.first == '[';
+  return ok;
+}
+
+bool kube_rec_array(struct kube_rec_loader *l, const struct kube_rec_input *in,
+                    const struct kube_rec_documents *to, struct aicr_error *err)
+{
+  struct stream s = {.to = to, .file = in->path, .whole = true, .array = true};
+  return each_json(l, in, &s, err);
 }
