@@ -59,6 +59,18 @@ local FIX <const> = {
   ["redirect-refused"] = "name the server itself, not what leads to it: kubectl config view --minify",
   ["discovery-incomplete"] = "see which API is down: kubectl get apiservices",
   transport = DOCTOR,
+  ambiguous = "name the resource with its group, as the message lists them: kubectl api-resources",
+  ["scope-mismatch"] = "see whether it lies in a namespace, and name one or none accordingly: kubectl api-resources",
+  ["method-not-allowed"] = "see what may be done with this resource: kubectl api-resources -o wide",
+  ["not-acceptable"] = "see which version this server is of, and what stands before it: kubectl version",
+  ["unsupported-media"] = 'take another kind of patch, custom resources know no "strategic" one: '
+    .. "kubectl explain RESOURCE",
+  ["bad-encoding"] = "see what a proxy on the way makes of answers, or go past it: NO_PROXY=HOST",
+  ["too-large"] = "make the object or the question smaller: a ConfigMap holds 1 MiB, a request 3 MiB",
+  ["stream-overflow"] = "follow less at once: one namespace, a selector",
+  malformed = "correct the text at the place named",
+  process = "see whether the program is there and may be started, and how many processes may run: ulimit -u",
+  ["bad-need"] = "correct the line of the check's needs that the message names",
   conflict = "see who owns the fields or changed the object meanwhile: kubectl get RESOURCE NAME --show-managed-fields",
   memory = "let the check keep less at once: each() instead of list(), and no growing tables",
   budget = "look for a loop in the check that does not end",
@@ -181,6 +193,10 @@ for reason, text in pairs(OF_POD) do
   BY_MESSAGE[reason] = function(_, message)
     return of_pod(text, message)
   end
+end
+
+function BY_MESSAGE.expired(_, message)
+  return message:find("HTTP 410", 1, true) and AGAIN or FIX.unauthenticated
 end
 
 function BY_MESSAGE.deadline(_, message)
