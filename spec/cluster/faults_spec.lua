@@ -3,6 +3,7 @@
 require "aicr_native"
 local cluster = require "spec.support.cluster"
 local files = require "spec.support.files"
+local gke = require "spec.support.cluster_gke"
 local json = require "aicr.json"
 local objects = require "spec.support.cluster_objects"
 local runs = require "spec.support.cluster_run"
@@ -215,15 +216,46 @@ describe("under a run", function()
       local path = CONFIG_MAPS:format(namespace) .. "?limit=1"
       local token = assert(json.decode(cluster.request(path).body).metadata.continue)
       cluster.must("compact")
+      cluster.eventually("the token has expired", 60, function()
+        return cluster.request(path .. "&continue=" .. token).http == 410
+      end)
       go(namespace)
       local result = run:finish(60)
-      -- The page may have come before the compaction was seen.
-      if cluster.request(path .. "&continue=" .. token).http ~= 410 then
-        cluster.eventually("the token has expired", 60, function()
-          return cluster.request(path .. "&continue=" .. token).http == 410
-        end)
-      end
       assert_error("INTERNAL", "expired", result)
+    end)
+  end)
+
+  it("an API that is not served any more is a fail, not an empty list; one that comes is seen", function()
+    local text = runs.check([["list networks.networking.gke.io", "get configmaps"]], "90s", [[
+      local function networks()
+        return ctx:try(ctx.k8s.list, ctx.k8s, "networks.networking.gke.io")
+      end
+      local before, err = networks()
+      ctx:progress(before and "served" or err.reason)
+      ]] .. GO .. [[
+      ctx.k8s:list("networks.networking.gke.io")
+      return "served"]])
+    finally(function()
+      gke.add_group "networking.gke.io"
+    end)
+    objects.in_namespace(function(namespace)
+      gke.add_group "networking.gke.io"
+      local run = runs.start(text, { namespace = namespace })
+      run:saw "waits for go"
+      gke.remove_group "networking.gke.io"
+      cluster.eventually("it is gone", 30, function()
+        return objects.send("GET", "/apis/networking.gke.io/v1/networks").http == 404
+      end)
+      go(namespace)
+      local result = run:finish(60)
+      assert.equal("fail", result.check.outcome, result.stdout)
+      assert.equal("api-not-served", result.check.reason)
+      objects.remove(objects.config_map(namespace, "go"))
+      run = runs.start(text, { namespace = namespace })
+      run:saw "waits for go"
+      gke.add_group "networking.gke.io"
+      go(namespace)
+      assert.equal("pass", run:finish(60).check.outcome)
     end)
   end)
 
