@@ -77,7 +77,7 @@ static const struct accepted accepted[] = {
     ACCEPT("\"\\uD7FF\\uE000\\uFFFF\"",
            "\"\xED\x9F\xBF\xEE\x80\x80\xEF\xBF\xBF\" $"),
     ACCEPT("\"é→😀\"", "\"é→😀\" $"),
-    ACCEPT("\"\x7F\"", "\"\x7F\" $"),
+    ACCEPT("\"\x7F\"", "\"\\u007f\" $"),
     ACCEPT("\"\xEF\xBB\xBF\"", "\"\xEF\xBB\xBF\" $"),
     ACCEPT("\"\xE2\x80\xA8\"", "\"\xE2\x80\xA8\" $"),
     ACCEPT("\"a\\u005Cb\"", "\"a\\\\b\" $"),

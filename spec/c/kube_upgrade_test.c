@@ -370,7 +370,7 @@ static const struct shape {
     {"404-exec-pod-absent", AICR_NOT_FOUND, "not-found"},
     {"400-exec-container-unknown", AICR_INVALID_REQUEST, "bad-request"},
     {"400-exec-container-not-chosen", AICR_INVALID_REQUEST, "bad-request"},
-    {"400-exec-pod-unscheduled", AICR_INVALID_REQUEST, "bad-request"},
+    {"400-exec-pod-unscheduled", AICR_SERVICE_UNAVAILABLE, "not-ready"},
     {"400-exec-get-without-upgrade", AICR_INVALID_REQUEST, "bad-request"},
     {"405-exec-post-upgrade", AICR_METHOD_NOT_ALLOWED, "method-not-allowed"},
     {"101-exec-frames-noproto-exit3", AICR_INTERNAL, "protocol"},
