@@ -9,6 +9,7 @@
 #include "kube/fixed_text.h"
 #include "kube/json_tree.h"
 #include "kube/recording_access.h"
+#include "kube/recording_dump.h"
 #include "kube/recording_index.h"
 #include "kube/recording_log.h"
 
@@ -387,67 +388,20 @@ bool kube_rec_add_failure(struct kube_rec_type *t, const char *file,
   return f->file != NULL && (f->ns != NULL || ns[0] == '\0');
 }
 
-/* NS/POD/logs.txt of `kubectl cluster-info dump`. */
-static bool is_dump_log(const char *path)
-{
-  return kube_ends_in(path, "/logs.txt");
-}
-
 static bool is_wanted(const char *path)
 {
-  return kube_rec_is_document(path) || is_dump_log(path);
-}
-
-/* Does NS/FILE lie in a namespace's folder of `kubectl cluster-info dump`? Its
- * lists are typed, but those of that namespace only. */
-static bool find_dump_ns(struct kube_rec_loader *l, const char *path,
-                         struct aicr_error *err)
-{
-  static const char mark[] = "replication-controllers.json";
-  size_t len = strcspn(path, "/");
-  bool same = strlen(l->looked) == len && strncmp(l->looked, path, len) == 0;
-  if (path[len] == '\0' || strchr(path + len + 1, '/') != NULL ||
-      len >= sizeof l->looked) {
-    l->dump_ns = NULL;
-    return true;
-  }
-  if (!same) {
-    char file[128];
-    struct kube_rec_input in;
-    memcpy(l->looked, path, len);
-    l->looked[len] = '\0';
-    snprintf(file, sizeof file, "%s/%s", l->looked, mark);
-    if (!kube_rec_files_input(&l->store->files, file, &l->is_dump, &in, err)) {
-      return false;
-    }
-    kube_rec_input_close(&in);
-  }
-  l->dump_ns = l->is_dump ? l->looked : NULL;
-  return true;
-}
-
-static bool visit_dump_log(struct kube_rec_loader *l,
-                           const struct kube_rec_input *in,
-                           struct aicr_error *err)
-{
-  char ns[64], pod[KUBE_NAME_MAX + 1];
-  const char *at = in->path;
-  if (!kube_take_step(&at, ns, sizeof ns) ||
-      !kube_take_step(&at, pod, sizeof pod) || strcmp(at, "logs.txt") != 0) {
-    return true;
-  }
-  return kube_rec_load_dump_log(l, in, ns, pod, err);
+  return kube_rec_is_document(path) || kube_rec_is_dump_log(path);
 }
 
 static bool visit_document(void *ctx, const struct kube_rec_input *in,
                            struct aicr_error *err)
 {
   struct kube_rec_loader *l = ctx;
-  if (is_dump_log(in->path)) {
-    return visit_dump_log(l, in, err);
+  if (kube_rec_is_dump_log(in->path)) {
+    return kube_rec_visit_dump_log(l, in, err);
   }
   bool taken = false;
-  if (!find_dump_ns(l, in->path, err) ||
+  if (!kube_rec_find_dump(l, in->path, err) ||
       !kube_rec_load_bundled(l, in, &taken, err)) {
     return false;
   }
