@@ -254,6 +254,35 @@ describe("a recording of the cluster", function()
   end)
 end)
 
+describe("a dump of kubectl", function()
+  it("has the lists and logs of its namespaces", function()
+    cluster.in_namespace(function(namespace)
+      local two = cluster.pod("two", "echo one; printf end")
+      local other = cluster.pod("x", "echo other").spec.containers[1]
+      other.name = "other"
+      two.spec.containers[2] = other
+      assert.equal(0, cluster.apply({ two }, "-n", namespace).code)
+      cluster.wait_pod(namespace, "two", "Succeeded")
+      site.with({}, function(folder)
+        cluster.kubectl("cluster-info", "dump", "--output-directory=" .. folder .. "/dump", "--namespaces=" .. namespace)
+        assert.equal(0, cluster.command({ "tar", "-C", folder, "-czf", folder .. "/dump.tgz", "dump" }).code)
+        for _, path in ipairs { "/dump", "/dump.tgz" } do
+          local noted = cluster_check.run(namespace, { "list pods", "list daemonsets.apps", "list nodes", "logs pods" }, [[
+            note("pods", #ctx.k8s:list("pods", { namespace = ctx.namespace }))
+            note("daemonsets", #ctx.k8s:list("daemonsets.apps", { namespace = ctx.namespace }))
+            note("nodes", #ctx.k8s:list("nodes") > 0)
+            attempt("all", "list", "pods")
+            attempt("main", "logs", "two", ctx.namespace, { container = "main" })
+            attempt("other", "logs", "two", ctx.namespace, { container = "other", tail = 1 })
+          ]], { "--recording", folder .. path })
+          assert.same({ 1, 0, true, "one\nend", "other\n", "not-recorded" }, { noted.pods, noted.daemonsets, noted.nodes,
+            noted.main, noted.other, noted.all.reason })
+        end
+      end)
+    end)
+  end)
+end)
+
 describe("--record", function()
   local CHECK <const> = site.check("one", 'ctx.k8s:list("namespaces") return "read"', 'needs = { "list namespaces" },')
 
