@@ -219,7 +219,8 @@ static void test_cut(void **state)
   char *data = pack(two, 2, false, &len);
   aicr_buf_init(&out, 1 << 20);
   /* two members of a header and a block each, then blocks of zeros */
-  for (size_t cut = 1; cut < (size_t)5 * 512; cut += cut % 512 == 511 ? 1 : 102) {
+  for (size_t cut = 1; cut < (size_t)5 * 512;
+       cut += cut % 512 == 511 ? 1 : 102) {
     read_bytes(data, cut, &out);
     if (strncmp(out.data, "recording-invalid: ", 19) != 0) {
       fail_msg("cut at %zu: %s", cut, out.data);

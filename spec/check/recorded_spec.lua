@@ -112,3 +112,22 @@ describe("a node list that was taken with a selector", function()
     end)
   end)
 end)
+
+describe("--record", function()
+  it("of a recording is refused, and makes no folder", function()
+    site.with({}, function(folder)
+      local result = binary.run { "--recording", RECORDED, "--record", folder .. "/new", table.unpack(SUITE) }
+      assert.equal(2, result.code)
+      assert.truthy(result.stderr:find("--record needs a live cluster", 1, true), result.stderr)
+      assert.is_false(files.exists(folder .. "/new"))
+    end)
+  end)
+
+  it("makes no folder where there is no cluster", function()
+    site.with({}, function(folder)
+      local result = binary.run { "--kubeconfig", folder .. "/none", "--record", folder .. "/new", table.unpack(SUITE) }
+      assert.equal(2, result.code)
+      assert.is_false(files.exists(folder .. "/new"))
+    end)
+  end)
+end)

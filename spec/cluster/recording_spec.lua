@@ -191,7 +191,8 @@ describe("a recording of the cluster", function()
       site.with({}, function(folder)
         local dir, wanted = folder .. "/rec", { "get,list,watch secrets" }
         local body = [[
-          for _, s in ctx.k8s:watch("secrets", { namespace = ctx.namespace, field = "metadata.name=s", timeout = "1s" }) do
+          local only = { namespace = ctx.namespace, field = "metadata.name=s", timeout = "1s" }
+          for _, s in ctx.k8s:watch("secrets", only) do
             ctx.k8s:list("secrets", { namespace = ctx.namespace, label = "x=" .. s.metadata.name })
           end
           for _, s in ipairs(ctx.k8s:list("secrets", { namespace = ctx.namespace })) do
@@ -264,10 +265,12 @@ describe("a dump of kubectl", function()
       assert.equal(0, cluster.apply({ two }, "-n", namespace).code)
       cluster.wait_pod(namespace, "two", "Succeeded")
       site.with({}, function(folder)
-        cluster.kubectl("cluster-info", "dump", "--output-directory=" .. folder .. "/dump", "--namespaces=" .. namespace)
+        cluster.kubectl("cluster-info", "dump", "--output-directory=" .. folder .. "/dump",
+          "--namespaces=" .. namespace)
         assert.equal(0, cluster.command({ "tar", "-C", folder, "-czf", folder .. "/dump.tgz", "dump" }).code)
         for _, path in ipairs { "/dump", "/dump.tgz" } do
-          local noted = cluster_check.run(namespace, { "list pods", "list daemonsets.apps", "list nodes", "logs pods" }, [[
+          local wanted = { "list pods", "list daemonsets.apps", "list nodes", "logs pods" }
+          local noted = cluster_check.run(namespace, wanted, [[
             note("pods", #ctx.k8s:list("pods", { namespace = ctx.namespace }))
             note("daemonsets", #ctx.k8s:list("daemonsets.apps", { namespace = ctx.namespace }))
             note("nodes", #ctx.k8s:list("nodes") > 0)
@@ -275,8 +278,8 @@ describe("a dump of kubectl", function()
             attempt("main", "logs", "two", ctx.namespace, { container = "main" })
             attempt("other", "logs", "two", ctx.namespace, { container = "other", tail = 1 })
           ]], { "--recording", folder .. path })
-          assert.same({ 1, 0, true, "one\nend", "other\n", "not-recorded" }, { noted.pods, noted.daemonsets, noted.nodes,
-            noted.main, noted.other, noted.all.reason })
+          assert.same({ 1, 0, true, "one\nend", "other\n", "not-recorded" }, { noted.pods, noted.daemonsets,
+            noted.nodes, noted.main, noted.other, noted.all.reason })
         end
       end)
     end)
