@@ -118,6 +118,7 @@ static const struct call {
     {"return host.journal(journal_path)", NULL, 0, NULL},
     {"return host.journal_add('line')", NULL, 0, "host.journal(journal_path)"},
     {"return host.recorded()", NULL, 0, NULL},
+    {"return host.keep_out('a secret')", NULL, 0, NULL},
 
     {"return task.record('evidence', {1, 'x'})", NULL, IN_TASK, NULL},
     {"return task.ending{kind='fail', reason='r', message='m'}", NULL, IN_TASK,
