@@ -136,7 +136,7 @@ end
 function M.bring(parts)
   bring_group(parts, GKE)
   bring_group(parts, TRAINER)
-  local requests = {}
+  local requests, refused = {}, nil
   for key, list in pairs(parts.lists) do
     local wanted, had = wanted_of(key, list), now[key] or {}
     for name, text in pairs(had) do
@@ -145,7 +145,10 @@ function M.bring(parts)
       end
     end
     for name, text in pairs(wanted) do
-      if had[name] ~= text then
+      if had[name] ~= text and key == recording.RUNTIMES then
+        -- Applied, a map that loses its last member would become null, which its schema refuses.
+        refused = objects.replace((json.decode(text))) or refused
+      elseif had[name] ~= text then
         local more = objects.apply_requests((json.decode(text)))
         table.move(more, 1, #more, #requests + 1, requests)
       end
@@ -154,11 +157,12 @@ function M.bring(parts)
   end
   for i, answer in ipairs(objects.batch(requests)) do
     if answer.http >= 400 or answer.http == 0 then
-      -- What is there now is not known: all is brought anew.
-      now = {}
-      return ("%s: %d %s"):format(requests[i].path, answer.http, answer.body)
+      refused = ("%s: %d %s"):format(requests[i].path, answer.http, answer.body)
     end
   end
+  -- Of what was refused it is not known what is there now: all is brought anew.
+  now = refused and {} or now
+  return refused
 end
 
 --- Before all: notes Trainer's definition, and makes one where there is none.
