@@ -417,58 +417,6 @@ static void test_of_pod(void **state)
   kube_answer_free(&a);
 }
 
-struct transport {
-  const char *name;
-  enum aicr_code code;
-  const char *reason;
-};
-
-static const struct transport transports[] = {
-    {"deadline", AICR_TIMEOUT, "deadline"},
-    {"canceled", AICR_CANCELED, "canceled"},
-    {"socket-timeout", AICR_TIMEOUT, "timeout"},
-    {"dns-timeout", AICR_TIMEOUT, "timeout"},
-    {"refused", AICR_SERVICE_UNAVAILABLE, "connect"},
-    {"reset", AICR_SERVICE_UNAVAILABLE, "connection-lost"},
-    {"http2-lost", AICR_SERVICE_UNAVAILABLE, "connection-lost"},
-    {"unreachable", AICR_SERVICE_UNAVAILABLE, "connect"},
-    {"pipe", AICR_SERVICE_UNAVAILABLE, "connection-lost"},
-    {"dns", AICR_SERVICE_UNAVAILABLE, "dns"},
-    {"tls", AICR_INTERNAL, "tls-verify"},
-    {"cut", AICR_SERVICE_UNAVAILABLE, "connection-lost"},
-};
-
-static void test_transport(void **state)
-{
-  const struct transport *row = *state;
-  struct kube_request rq = {.name = "x"};
-  struct kube_answer a = {.attempts = 2};
-  struct aicr_error err;
-  struct kube_failure f = facts;
-  a.transport = kube_transport_from_name(row->name, strlen(row->name));
-  assert_string_equal(kube_transport_name(a.transport), row->name);
-  kube_status_error(&rq, &a, KUBE_SERVED_UNKNOWN, &err, &f);
-  assert_int_equal(err.code, row->code);
-  assert_string_equal(err.reason, row->reason);
-  assert_false(err.verdict);
-  assert_int_equal(f.http, 0);
-  assert_int_equal(f.transport, a.transport);
-  assert_int_equal(f.attempts, 2);
-  check_message(err.message);
-}
-
-static void test_transport_names(void **state)
-{
-  (void)state;
-  assert_int_equal(COUNT(transports), KUBE_TRANSPORT_COUNT - 1);
-  assert_string_equal(kube_transport_name(KUBE_TRANSPORT_OK), "");
-  assert_string_equal(kube_transport_name(KUBE_TRANSPORT_COUNT), "");
-  assert_int_equal(kube_transport_from_name("", 0), KUBE_TRANSPORT_COUNT);
-  assert_int_equal(kube_transport_from_name("refuse", 6), KUBE_TRANSPORT_COUNT);
-  assert_int_equal(kube_transport_from_name("refused", 6),
-                   KUBE_TRANSPORT_COUNT);
-}
-
 static void test_error_of_the_backend(void **state)
 {
   (void)state;
@@ -588,7 +536,6 @@ int main(void)
   static const struct CMUnitTest single[] = {
       cmocka_unit_test(test_absent_namespace),
       cmocka_unit_test(test_all_shapes_are_rows),
-      cmocka_unit_test(test_transport_names),
       cmocka_unit_test(test_error_of_the_backend),
       cmocka_unit_test(test_words),
       cmocka_unit_test(test_causes),
@@ -603,10 +550,6 @@ int main(void)
   }
   for (size_t i = 0; i < COUNT(of_pod); i++) {
     add_row(&rows, "of a pod", of_pod[i].what, test_of_pod, &of_pod[i]);
-  }
-  for (size_t i = 0; i < COUNT(transports); i++) {
-    add_row(&rows, "transport", transports[i].name, test_transport,
-            &transports[i]);
   }
   for (size_t i = 0; i < COUNT(single); i++) {
     add_row(&rows, "case", single[i].name, single[i].test_func, NULL);

@@ -89,8 +89,9 @@ describe("rbac", function()
     local out = rbac({ a = { "list nodes" }, b = { "create pods" } }).stdout
     assert.truthy(out:find("^# The least that these checks need:\n#   a: list nodes\n#   b: create pods\n# Bind it"),
       out)
-    assert.truthy(out:find("\n#   kubectl create clusterrolebinding aicr-run-a-b --clusterrole=aicr-run-a-b --user=NAME\n"
-      .. "#   kubectl -n aicr-validation create rolebinding aicr-run-a-b --role=aicr-run-a-b --user=NAME\n", 1, true), out)
+    assert.truthy(out:find("\n#   kubectl create clusterrolebinding aicr-run-a-b --clusterrole=aicr-run-a-b "
+      .. "--user=NAME\n#   kubectl -n aicr-validation create rolebinding aicr-run-a-b --role=aicr-run-a-b "
+      .. "--user=NAME\n", 1, true), out)
     assert.truthy(out:find("\n# The namespace aicr-validation has to be there before: kubectl create namespace "
       .. "aicr-validation\n", 1, true), out)
   end)

@@ -182,7 +182,8 @@ describe("the outcome of a check", function()
       "see which there are: kubectl get pods -n n" },
     { "not-found", 'there is no $(id) "x"', "see what is there, and correct the name in the check: kubectl get "
       .. "RESOURCE -A" },
-    { "namespace-not-found", 'create pods in namespace "n": the namespace does not exist (HTTP 404): namespaces "n" not '
+    { "namespace-not-found", 'create pods in namespace "n": the namespace does not exist '
+      .. '(HTTP 404): namespaces "n" not '
       .. "found", "make it, or choose another one with --namespace NS: kubectl create namespace n" },
     { "never-true", "jobs.batch j: waited 5s for condition=Complete; last seen: absent",
       "see what holds it up: kubectl get jobs.batch -A --field-selector metadata.name=j -o yaml" },
