@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 require "aicr_native"
+local head = require "aicr.engine.facts"
 local plan = require "aicr.engine.plan"
 local platform = require "aicr.engine.platform"
 local target = require "aicr.engine.target"
@@ -90,6 +91,7 @@ local function look(nodes)
         facts[k] = v
       end
     end,
+    progress = function() facts.answers = true end,
   }
   assert.is_string(target.run(ctx))
   return facts
@@ -130,9 +132,40 @@ describe("looking at the target", function()
       k8s = { server_version = function() return "v1.34.4" end, each = function() error("forbidden") end },
       try = function(_, f, ...) return f(...) end,
       extra = function(_, t) facts = t end,
+      progress = function() end,
     })
     assert.same({ server_version = "v1.34.4" }, facts)
   end)
+
+  for _, row in ipairs {
+    { what = "a server that answers slowly", heard = true, canceled = nil },
+    { what = "a silent server", heard = false, canceled = "the server did not answer within 15s" },
+  } do
+    it("waits as it should for " .. row.what, function()
+      local clock, canceled, said = 0, nil, not row.heard
+      local found = head.read({
+        embedded = function() return "" end, start = function() end,
+        monotonic = function() return clock end,
+        cancel = function(_, reason) canceled = reason end,
+        next = function(ms)
+          clock = clock + ms
+          if not said then
+            said = true
+            return { id = 0, kind = "progress", text = "the server answers" }
+          elseif canceled then
+            return { id = 0, kind = "done", ending = { how = "canceled", reason = canceled }, record = {} }
+          elseif clock >= 40000 then
+            return { id = 0, kind = "done", ending = { how = "returned" }, record = { extra = { gpus = 8 } } }
+          end
+          return { kind = "tick" }
+        end,
+      }, {})
+      assert.equal(row.canceled, canceled)
+      assert.equal(row.canceled, found.reason)
+      assert.equal(row.heard and 8 or nil, found.gpus)
+      assert.equal(row.heard and 40000 or 16000, clock)
+    end)
+  end
 
   it("counts nodes and GPUs", function()
     local facts = look { node("gce://a", nil, "8"), node("gce://b", nil, "4"),

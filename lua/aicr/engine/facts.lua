@@ -9,13 +9,17 @@ local PATH <const> = "lua/aicr/engine/target.lua"
 local ID <const> = 0
 local DEADLINE_MS <const> = 60000
 local TICK_MS <const> = 1000
+-- A server that has said nothing by then is left to the checks, which have time limits of their own.
+local SILENCE_MS <const> = 15000
+local SILENT <const> = "the server did not answer within 15s"
 
 local opt = text.opt
 
 local function reason_of(event)
   local ending = opt(event.ending) or {}
   local err = opt(ending.error)
-  return err and opt(err.message) or opt(ending.message) or "the nodes could not be read"
+  return err and opt(err.message) or opt(ending.message) or ending.how == "canceled" and opt(ending.reason)
+    or "the nodes could not be read"
 end
 
 local function read(event)
@@ -48,8 +52,15 @@ function M.read(host, context, limit_ms)
     deadline_ms = math.min(DEADLINE_MS, limit_ms or DEADLINE_MS), context = context,
   }
   local signal
+  local silent_at = host.monotonic() + SILENCE_MS
   while true do
     local event = host.next(TICK_MS)
+    if event.kind == "progress" then
+      silent_at = nil
+    elseif silent_at and host.monotonic() >= silent_at then
+      silent_at = nil
+      host.cancel(ID, SILENT)
+    end
     if event.kind == "done" and event.id == ID then
       return read(event), signal
     elseif event.kind == "signal" then

@@ -59,7 +59,11 @@ return {
 
   run = function(ctx)
     local gpu_nodes, gpus, empty, seen = 0, 0, 0, {}
-    ctx:extra { server_version = ctx:try(ctx.k8s.server_version, ctx.k8s) } -- also where the nodes cannot be read
+    local version, err = ctx:try(ctx.k8s.server_version, ctx.k8s)
+    ctx:extra { server_version = version } -- also where the nodes cannot be read
+    if version or type(err.details) == "table" and err.details.http then
+      ctx:progress("the server answers") -- facts.lua waits for it
+    end
     for node in ctx.k8s:each("nodes") do
       local capacity = node.status and (node.status.allocatable or node.status.capacity) or {}
       local n = count(capacity["nvidia.com/gpu"])
