@@ -62,13 +62,19 @@ local function without(right, path)
   end
 end
 
+local in_silence
+
+-- One run for both checks: before them the program waits for a server that says nothing.
 local function silent(run)
-  cluster.must("stop", "kube-apiserver")
-  local ok, report = pcall(run, KUBECONFIG, { "--set", "gke-gpu-nic-networks.timeout=2s", "--set",
-    "gke-gpu-nic-topology.timeout=2s" })
-  cluster.must("cont", "kube-apiserver")
-  assert(ok, report)
-  return report
+  if not in_silence then
+    cluster.must("stop", "kube-apiserver")
+    local ok, report = pcall(run, KUBECONFIG, { "--set", "gke-gpu-nic-networks.timeout=3s", "--set",
+      "gke-gpu-nic-topology.timeout=3s" })
+    cluster.must("cont", "kube-apiserver")
+    assert(ok, report)
+    in_silence = report
+  end
+  return in_silence
 end
 
 local function at_another_port(run)
