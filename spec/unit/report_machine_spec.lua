@@ -125,8 +125,8 @@ describe("the native report", function()
       coverage = { verified = 1, total = 2 }, notes = { "n" }, trace = { "t" },
     }) })
     assert.equal("schema tool run target recipe totals checks notes", member_order(text, 2))
-    assert.equal("name version id start stop duration_ms exit_code seed interrupted strict context platform platform_from "
-      .. "server_version gpu_nodes gpus recording name sha256 checks pass fail error skip waived",
+    assert.equal("name version id start stop duration_ms exit_code seed interrupted strict context platform "
+      .. "platform_from server_version gpu_nodes gpus recording name sha256 checks pass fail error skip waived",
         member_order(text, 4))
     assert.equal("name phase tags file line origin outcome code reason result message why fix details waived start "
       .. "duration_ms attempts params steps expectations measures series evidence log resources attachments extra "
