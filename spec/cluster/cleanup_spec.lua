@@ -95,8 +95,7 @@ describe("what a check made and cannot be removed", function()
       ("kubectl delete -n %s configmap/made"):format(held_in) } do
       assert.truthy(check.message:find(words, 1, true), ("%q not in %s"):format(words, check.message))
     end
-    local command = ("^kubectl [%%w%%s/.-]*delete %%-n %s configmap/made$"):format((held_in:gsub("%-", "%%%%-")))
-    assert.matches(command, check.fix)
+    assert.truthy(check.fix:find(("delete -n %s configmap/made"):format(held_in), 1, true), check.fix)
   end)
 
   it("stays when it is another object with the same name", function()

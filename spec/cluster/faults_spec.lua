@@ -233,6 +233,7 @@ describe("under a run", function()
       local before, err = networks()
       ctx:progress(before and "served" or err.reason)
       ]] .. GO .. [[
+      ctx:sleep("1100ms") -- for a second the client believes what discovery said
       ctx.k8s:list("networks.networking.gke.io")
       return "served"]])
     finally(function()
@@ -255,7 +256,8 @@ describe("under a run", function()
       run:saw "waits for go"
       gke.add_group "networking.gke.io"
       go(namespace)
-      assert.equal("pass", run:finish(60).check.outcome)
+      result = run:finish(60)
+      assert.equal("pass", result.check.outcome, result.stdout)
     end)
   end)
 
