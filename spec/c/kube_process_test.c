@@ -184,13 +184,14 @@ static void test_descriptors_of_the_child(void **state)
   aicr_buf_free(&out);
 }
 
-static void assert_line(const char *text, const char *name, const char *value)
+/* Signals 32 and 33 are glibc's own, and may come ignored. */
+static void assert_signals(const char *text, const char *name, uint64_t wanted)
 {
   const char *at = strstr(text, name);
 
   assert_non_null(at);
-  at += strlen(name) + 1;
-  assert_int_equal(strncmp(at, value, strlen(value)), 0);
+  assert_int_equal(strtoull(at + strlen(name), NULL, 16) & ~(3ull << 31),
+                   wanted);
 }
 
 /* No signal ignored by us alone, none blocked; a group of its own. */
@@ -204,7 +205,6 @@ static void test_signals_of_the_child(void **state)
   char *rest;
 
   (void)state;
-  /* Whatever started the tests may have had some ignored. */
   for (int number = 1; number < NSIG; number++)
     signal(number, SIG_DFL);
   signal(SIGPIPE, SIG_IGN);
@@ -215,8 +215,8 @@ static void test_signals_of_the_child(void **state)
   sigprocmask(SIG_BLOCK, &usr, &before);
   run_word("/bin/cat", status, &out);
   sigprocmask(SIG_SETMASK, &before, NULL);
-  assert_line(out.data, "SigBlk:", "0000000000000000");
-  assert_line(out.data, "SigIgn:", "0000000000000001");
+  assert_signals(out.data, "SigBlk:", 0);
+  assert_signals(out.data, "SigIgn:", 1);
   run_word("/bin/cat", stat, &out);
   pid = strtol(out.data, NULL, 10);
   rest = strstr(out.data, ") R ");

@@ -79,7 +79,7 @@ static inline struct kube_client *client_at(const char *server)
   return client_of(&config);
 }
 
-#define PATIENCE 300 /* polls of 60 ms */
+#define PATIENCE_MS 60000 /* of a machine that has much else to do */
 
 /* kube_call_next() that waits for news, of this call alone. */
 static inline enum kube_call_state next_news(struct kube_call *call,
@@ -87,9 +87,10 @@ static inline enum kube_call_state next_news(struct kube_call *call,
 {
   struct kube_client *c = call->client;
   enum kube_call_state state = kube_call_next(call, text, len);
-  for (int i = 0; state == KUBE_CALL_WAIT; i++) {
+  int64_t end = kube_live_now() + PATIENCE_MS;
+  while (state == KUBE_CALL_WAIT) {
     void *got = NULL;
-    if (i == PATIENCE) {
+    if (kube_live_now() > end) {
       fail_msg("no news of %s %s", call->failure.verb, call->failure.resource);
     }
     struct kube_call *news = kube_client_poll(c, 60, &got);
