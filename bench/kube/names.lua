@@ -12,7 +12,7 @@ return {
   run = function(ctx)
     local n, bytes = 0, 0
     for pod in ctx.k8s:each("pods", { fields = { "metadata.name" } }) do
-      n, bytes = n + 1, bytes + #pod["metadata.name"]
+      n, bytes = n + 1, bytes + #pod.metadata.name
     end
     ctx:must("pods read", n, "==", ctx.params.count)
     return ("%d pods, %d bytes of names"):format(n, bytes)
