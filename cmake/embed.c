@@ -7,9 +7,9 @@
 
 /* embed OUT ROOT NAME…
  *
- * Writes the C file OUT with the sources ROOT/NAME, sorted by name, each as
- * text and as the bytecode of the Lua that this program is linked with: the
- * same that the result is linked with. */
+ * Writes the C file OUT with the files ROOT/NAME, sorted by name, each as
+ * text; Lua sources also as the bytecode of the Lua that this program is linked
+ * with: the same that the result is linked with. */
 
 static void die(const char *what, const char *name)
 {
@@ -48,20 +48,29 @@ static char *read_file(const char *root, const char *name, size_t *size)
   return text;
 }
 
+static int is_lua(const char *name)
+{
+  const char *dot = strrchr(name, '.');
+
+  return dot && strcmp(dot, ".lua") == 0;
+}
+
 static void write_source(lua_State *L, FILE *out, const char *root,
                          const char *name, int number)
 {
   size_t size;
   char *text = read_file(root, name, &size);
 
-  lua_pushfstring(L, "@%s", name);
-  if (luaL_loadbufferx(L, text, size, lua_tostring(L, -1), "t") != LUA_OK)
-    die(lua_tostring(L, -1), name);
   fprintf(out, "static const unsigned char text%d[] = {", number);
   write_bytes(L, text, size, out);
   fprintf(out, "0};\nstatic const unsigned char code%d[] = {", number);
-  if (lua_dump(L, write_bytes, out, 0) != 0)
-    die("cannot be dumped", name);
+  if (is_lua(name)) {
+    lua_pushfstring(L, "@%s", name);
+    if (luaL_loadbufferx(L, text, size, lua_tostring(L, -1), "t") != LUA_OK)
+      die(lua_tostring(L, -1), name);
+    if (lua_dump(L, write_bytes, out, 0) != 0)
+      die("cannot be dumped", name);
+  }
   fprintf(out, "0};\n");
   lua_settop(L, 0);
   free(text);

@@ -85,6 +85,7 @@ int luaopen_aicr_constraint(lua_State *L);
 int luaopen_aicr_time(lua_State *L);
 int luaopen_aicr_native_error(lua_State *L);
 int luaopen_aicr_native_gke(lua_State *L);
+int luaopen_aicr_native_platform(lua_State *L);
 int luaopen_aicr_native_text(lua_State *L);
 int luaopen_aicr_native_task(lua_State *L);
 int luaopen_aicr_native_k8s(lua_State *L);

@@ -10,6 +10,7 @@ const struct aicr_module aicr_modules[] = {
     {"aicr.time", luaopen_aicr_time},
     {"aicr.native.error", luaopen_aicr_native_error},
     {"aicr.native.gke", luaopen_aicr_native_gke},
+    {"aicr.native.platform", luaopen_aicr_native_platform},
     {"aicr.native.text", luaopen_aicr_native_text},
     {"aicr.native.task", luaopen_aicr_native_task},
     {"aicr.native.k8s", luaopen_aicr_native_k8s},

@@ -5,11 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/platform.h"
+
 static const char *const phases[] = {"deployment", "conformance", "performance",
                                      "all", NULL};
-static const char *const platforms[] = {
-    "aws",        "gcp",     "azure", "oci",    "onprem",
-    "togetherai", "mistral", "forge", "nscale", NULL};
 static const char *const colors[] = {"auto", "always", "never", NULL};
 static const char *const levels[] = {"error", "warn",  "info",
                                      "debug", "trace", NULL};
@@ -115,7 +114,7 @@ const struct aicr_option aicr_options[] = {
     {.name = "platform",
      .kind = AICR_OPTION_CHOICE,
      .argument = "NAME",
-     .choices = platforms,
+     .choices = aicr_platforms,
      .may_be_empty = true,
      .group = TARGET,
      .help = "platform, instead of recipe, suite, detection"},

@@ -8,13 +8,14 @@
 
 #include "core/buffer.h"
 
-/* The Lua sources inside the binary, or the same tree on disk (--source). */
+/* The Lua sources inside the binary and the data that they read, or the same
+ * tree on disk (--source). */
 
 struct aicr_embedded {
   const char *name; /* path in the source tree, "lua/aicr/gke.lua" */
   const char *data; /* its text */
   size_t size;
-  const char *code; /* its bytecode, which the build made */
+  const char *code; /* its bytecode, which the build made; data has none */
   size_t code_size;
 };
 extern const struct aicr_embedded aicr_embedded[]; /* sorted, null at the end */

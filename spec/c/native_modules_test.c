@@ -48,6 +48,8 @@ static const struct call {
     {"return text.utf8('a\\xff')", NULL, 0, NULL},
     {"return text.trim(' a ')", NULL, 0, NULL},
     {"return text.sha256('abc')", NULL, 0, NULL},
+    {"return platform.names()", NULL, 0, NULL},
+    {"return platform.data('overrides/workloadrun.yaml')", NULL, 0, NULL},
     {"return gke.parse_interfaces('[" E0 ",null,{\"network\":\"n\"}]')", NULL,
      0, NULL},
     {"return gke.parse_interfaces('[]')", "annotation-empty", 0, NULL},

@@ -6,7 +6,7 @@ local json = require "aicr.json"
 local M = {}
 
 --- The nine names, in their order.
-M.NAMES = { "aws", "gcp", "azure", "oci", "onprem", "togetherai", "mistral", "forge", "nscale" }
+M.NAMES = require("aicr.native.platform").names()
 
 local ALIASES <const> = { eks = "aws", gke = "gcp", aks = "azure", oke = "oci" }
 
