@@ -175,6 +175,9 @@ static int got_line(lua_State *L, int status, lua_KContext ctx)
 
 static int next_line(lua_State *L)
 {
+  static const char *const ends[] = {[KUBE_LINE_ENDED] = "line",
+                                     [KUBE_LINE_PIECE] = "piece",
+                                     [KUBE_LINE_UNENDED] = "unended"};
   struct aicr_k8s_box *box = lua_touserdata(L, lua_upvalueindex(1));
   struct aicr_task *t = aicr_task_of(L);
   const char *text;
@@ -187,10 +190,11 @@ static int next_line(lua_State *L)
   case KUBE_CALL_ITEM:
     if (lua_toboolean(L, lua_upvalueindex(2))) {
       lua_pushlstring(L, text, len);
-    } else {
-      aicr_push_json(L, text, len, AICR_JSON_DROP_NULLS);
-      aicr_guard_redacted(L, text, len);
+      lua_pushstring(L, ends[kube_call_line_end(box->call)]);
+      return 2;
     }
+    aicr_push_json(L, text, len, AICR_JSON_DROP_NULLS);
+    aicr_guard_redacted(L, text, len);
     return 1;
   case KUBE_CALL_WAIT:
     return aicr_k8s_wait(L, t, box, got_line);
@@ -204,8 +208,10 @@ static int next_line(lua_State *L)
   }
 }
 
-/* native.stream(what, {as call}) -> iterator over lines (text), events or the
- * items of a list, and what a generic for closes. [-0, +4, v] */
+/* native.stream(what, {as call}) -> iterator over lines (text; their second
+ * result is "line", "piece" of one that is too long, or "unended" at the text's
+ * end), events or the items of a list, and what a generic for closes.
+ *                                                              [-0, +4, v] */
 int aicr_k8s_stream(lua_State *L)
 {
   const char *what = luaL_checkstring(L, 1);

@@ -87,6 +87,9 @@ struct kube_backend_ops {
    * unless the answer says more. */
   bool (*poll)(struct kube_backend *b, int timeout_ms, void **owner,
                struct kube_answer *answer);
+  /* Keeps back what comes of a stream, or no more; no further than a bound the
+   * server can then send. NULL: all of it comes at once. */
+  void (*hold)(struct kube_backend *b, struct kube_transfer *t, bool held);
   /* Finds the resource that a name from kube_resource_name() means (plural,
    * singular, short name; version empty: the preferred one), or, where plural
    * is empty, that a group, version and kind mean; fills *r.

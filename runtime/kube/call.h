@@ -54,7 +54,8 @@ struct kube_call {
 
   struct aicr_buf lines; /* of a stream */
   size_t lines_taken;    /* bytes of them that were given out */
-  bool stream_ended, stream_failed;
+  bool stream_ended, stream_failed, held;
+  enum kube_line_end line_end;
   bool resolved; /* all that was asked for */
 
   struct kube_record_file *recorded; /* what is being written of it */

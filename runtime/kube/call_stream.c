@@ -5,6 +5,9 @@
 
 /* The lines of a stream: events of a watch, a log that is followed. */
 
+/* Of a text no more is taken while so much of it waits. */
+#define TEXT_AHEAD_MAX (1u << 20)
+
 static void drop_transfer(struct kube_call *call)
 {
   struct kube_backend *b = call->client->backend;
@@ -23,13 +26,35 @@ static void fall_behind(struct kube_call *call)
             call->failure.verb, call->failure.resource);
 }
 
+static void hold(struct kube_call *call, bool held)
+{
+  struct kube_backend *b = call->client->backend;
+  if (call->rq.text && call->transfer != NULL && b->ops->hold != NULL &&
+      call->held != held) {
+    b->ops->hold(b, call->transfer, held);
+    call->held = held;
+  }
+}
+
+/* What came is put behind what waits. A recording gives a text whole. */
+static bool add_part(struct kube_call *call, struct aicr_buf *body)
+{
+  if (call->rq.text && call->lines.len == 0) {
+    struct aicr_buf empty = call->lines;
+    call->lines = *body;
+    call->lines.max = body->max > empty.max ? body->max : empty.max;
+    *body = empty;
+    return true;
+  }
+  return aicr_buf_add(&call->lines, body->data, body->len);
+}
+
 void kube_call_take_part(struct kube_call *call, struct kube_answer *answer)
 {
   call->phase = PHASE_STREAM;
   call->stream_ended = !answer->more;
   call->failure.attempts = answer->attempts;
-  if (answer->body.len > 0 &&
-      !aicr_buf_add(&call->lines, answer->body.data, answer->body.len)) {
+  if (answer->body.len > 0 && !add_part(call, &answer->body)) {
     drop_transfer(call);
     call->stream_failed = true;
     if (call->lines.no_memory) {
@@ -39,11 +64,13 @@ void kube_call_take_part(struct kube_call *call, struct kube_answer *answer)
     }
   }
   kube_answer_free(answer);
+  hold(call, call->lines.len - call->lines_taken > TEXT_AHEAD_MAX);
 }
 
 static enum kube_call_state give(struct kube_call *call, size_t line_len,
                                  size_t end, const char **text, size_t *len)
 {
+  call->line_end = end > line_len ? KUBE_LINE_ENDED : KUBE_LINE_PIECE;
   *text = call->lines.data + call->lines_taken;
   *len = line_len;
   call->lines_taken += end;
@@ -67,17 +94,19 @@ enum kube_call_state kube_call_next_line(struct kube_call *call,
 {
   struct aicr_buf *b = &call->lines;
   size_t left = b->len - call->lines_taken;
+  size_t max = call->rq.text ? KUBE_TEXT_LINE_MAX : KUBE_LINE_MAX;
   const char *begin = left == 0 ? NULL : b->data + call->lines_taken;
-  const char *nl = left == 0 ? NULL : memchr(begin, '\n', left);
+  size_t seen = left > max && call->rq.text ? max + 1 : left;
+  const char *nl = left == 0 ? NULL : memchr(begin, '\n', seen);
   if (nl != NULL) {
     size_t n = (size_t)(nl - begin);
     return give(call, n, n + 1, text, len);
   }
-  compact(call);
-  if (b->len > KUBE_LINE_MAX && call->rq.text) {
-    return give(call, b->len, b->len, text, len);
+  if (left > max && call->rq.text) {
+    return give(call, max, max, text, len);
   }
-  if (b->len > KUBE_LINE_MAX) {
+  compact(call);
+  if (left > max) {
     drop_transfer(call);
     aicr_fail(&call->error, AICR_INTERNAL, "response-too-large",
               "%s %s: an event is larger than %u MiB", call->failure.verb,
@@ -90,12 +119,20 @@ enum kube_call_state kube_call_next_line(struct kube_call *call,
     return KUBE_CALL_FAILED;
   }
   if (!call->stream_ended) {
+    hold(call, false);
     return KUBE_CALL_WAIT;
   }
   /* The last line of a text may have no end; part of an event is none. */
   if (call->rq.text && b->len > 0) {
-    return give(call, b->len, b->len, text, len);
+    enum kube_call_state state = give(call, b->len, b->len, text, len);
+    call->line_end = KUBE_LINE_UNENDED;
+    return state;
   }
   call->phase = PHASE_END;
   return KUBE_CALL_END;
+}
+
+enum kube_line_end kube_call_line_end(const struct kube_call *call)
+{
+  return call->line_end;
 }

@@ -14,9 +14,10 @@ struct kube_client;
 struct kube_call;
 struct kube_record;
 
-/* A line of a stream, at most; of text what is longer comes in pieces, an event
+/* A line of a stream, at most: of text what is longer comes in pieces, an event
  * of a watch is an error. */
-#define KUBE_LINE_MAX (8u << 20)
+#define KUBE_TEXT_LINE_MAX (1u << 20)
+#define KUBE_LINE_MAX      (8u << 20)
 
 struct kube_call_spec {
   enum kube_verb verb;
@@ -81,6 +82,14 @@ enum kube_call_state {
  * by itself. */
 enum kube_call_state kube_call_next(struct kube_call *call, const char **text,
                                     size_t *len);
+
+/* How the line that was given last ended. */
+enum kube_line_end {
+  KUBE_LINE_ENDED,  /* by a newline */
+  KUBE_LINE_PIECE,  /* it was too long: the next one goes on with it */
+  KUBE_LINE_UNENDED /* the text ended in it */
+};
+enum kube_line_end kube_call_line_end(const struct kube_call *call);
 
 /* The resourceVersion of a list, "" before its end or where it has none. */
 const char *kube_call_resource_version(const struct kube_call *call);

@@ -127,6 +127,12 @@ static void cancel(struct kube_backend *b, struct kube_transfer *t)
   free_transfer(t);
 }
 
+static void hold(struct kube_backend *b, struct kube_transfer *t, bool held)
+{
+  (void)b;
+  t->held = held;
+}
+
 static void done(struct kube_transfer *t)
 {
   struct kube_live *l = t->live;
@@ -303,7 +309,8 @@ static bool take_part(struct kube_transfer *t, struct kube_answer *answer)
 {
   long http = 0;
   const char *type = NULL;
-  if (t->state != LIVE_FLIGHT || !t->rq.stream || t->answer.body.len == 0) {
+  if (t->state != LIVE_FLIGHT || !t->rq.stream || t->held ||
+      t->answer.body.len == 0) {
     return false;
   }
   curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &http);
@@ -458,6 +465,7 @@ struct kube_backend *kube_live_open(struct kube_config *config,
       .start = start,
       .cancel = cancel,
       .poll = poll_answer,
+      .hold = hold,
       .resolve = kube_live_resolve,
       .server_version = server_version,
       .context = context,

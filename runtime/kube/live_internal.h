@@ -58,6 +58,7 @@ struct kube_transfer {
   unsigned attempts;
   bool reauthenticated;
   bool paused, streamed; /* of a stream: curl waits; some of it was told */
+  bool held;             /* nobody wants more of it now */
 };
 
 struct kube_live {

@@ -203,12 +203,20 @@ static bool is_sent_once(const struct kube_request *rq)
   }
 }
 
+/* A log that is read slowly keeps its server waiting. Over HTTP/2 libcurl would
+ * keep all waiting that share the connection, so it has one of its own. */
+static bool is_alone(const struct kube_request *rq)
+{
+  return rq->stream && rq->text;
+}
+
 static bool set_connection(struct kube_transfer *t)
 {
   const struct kube_live *l = t->live;
   CURL *e = t->easy;
-  long http = l->target.tls ? (long)CURL_HTTP_VERSION_2TLS
-                            : (long)CURL_HTTP_VERSION_1_1;
+  bool alone = is_alone(&t->rq);
+  long http = l->target.tls && !alone ? (long)CURL_HTTP_VERSION_2TLS
+                                      : (long)CURL_HTTP_VERSION_1_1;
   bool ok =
       curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK &&
       curl_easy_setopt(e, CURLOPT_REDIR_PROTOCOLS_STR, "https") == CURLE_OK &&
@@ -220,7 +228,8 @@ static bool set_connection(struct kube_transfer *t)
       curl_easy_setopt(e, CURLOPT_HTTP_VERSION, http) == CURLE_OK &&
       curl_easy_setopt(e, CURLOPT_PIPEWAIT, 1L) == CURLE_OK &&
       curl_easy_setopt(e, CURLOPT_FRESH_CONNECT,
-                       is_sent_once(&t->rq) ? 1L : 0L) == CURLE_OK &&
+                       is_sent_once(&t->rq) || alone ? 1L : 0L) == CURLE_OK &&
+      curl_easy_setopt(e, CURLOPT_FORBID_REUSE, alone ? 1L : 0L) == CURLE_OK &&
       curl_easy_setopt(e, CURLOPT_TCP_KEEPALIVE, 1L) == CURLE_OK &&
       curl_easy_setopt(e, CURLOPT_TCP_KEEPIDLE, 30L) == CURLE_OK &&
       curl_easy_setopt(e, CURLOPT_TCP_KEEPINTVL, 15L) == CURLE_OK &&
