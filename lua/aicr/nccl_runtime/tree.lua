@@ -1,0 +1,124 @@
+-- SPDX-License-Identifier: Apache-2.0
+--- Decoded JSON as a tree: what its values are, and a way through it that no shape breaks. Pure.
+local json = require "aicr.json"
+
+local M = {}
+
+--- Is it a list? Sequences of Lua that nobody marked count as they look.
+---@param v any
+---@return boolean
+function M.is_list(v)
+  return type(v) == "table" and (json.is_array(v) or #v > 0)
+end
+
+--- Is it an object of JSON?
+---@param v any
+---@return boolean
+function M.is_map(v)
+  return type(v) == "table" and not M.is_list(v)
+end
+
+--- The value at the path of keys, nil when something on the way is no map.
+---@param v any
+---@param ... string
+---@return any
+function M.dig(v, ...)
+  for i = 1, select("#", ...) do
+    if not M.is_map(v) then
+      return nil
+    end
+    v = v[(select(i, ...))]
+  end
+  return v
+end
+
+--- The same when it is text, else nil.
+---@return string|nil
+function M.text(v, ...)
+  local found = M.dig(v, ...)
+  return type(found) == "string" and found or nil
+end
+
+--- The same when it is a map, else an empty one.
+---@return table
+function M.map(v, ...)
+  local found = M.dig(v, ...)
+  return M.is_map(found) and found or {}
+end
+
+--- The same when it is a list, else an empty one.
+---@return table
+function M.list(v, ...)
+  local found = M.dig(v, ...)
+  return M.is_list(found) and found or json.array()
+end
+
+--- A deep copy; lists stay lists.
+---@param v any
+---@return any
+function M.copy(v)
+  if type(v) ~= "table" then
+    return v
+  end
+  local out = M.is_list(v) and json.array() or {}
+  for k, member in pairs(v) do
+    out[k] = M.copy(member)
+  end
+  return out
+end
+
+--- The first map of a list whose `name` is that, nil when there is none.
+---@param list any
+---@param name string
+---@return table|nil
+function M.named(list, name)
+  for _, entry in ipairs(M.is_list(list) and list or {}) do
+    if M.is_map(entry) and entry.name == name then
+      return entry
+    end
+  end
+  return nil
+end
+
+--- The pod template of a runtime's replicated job, itself and no copy; nil when there is none.
+---@param runtime any
+---@param job string
+---@return table|nil
+function M.pod_template(runtime, job)
+  local entry = M.named(M.dig(runtime, "spec", "template", "spec", "replicatedJobs"), job)
+  local template = M.dig(entry, "template", "spec", "template")
+  return M.is_map(template) and template or nil
+end
+
+--- The container of that name in a pod template, itself and no copy; nil when there is none.
+---@param template any
+---@param name string
+---@return table|nil
+function M.container(template, name)
+  return M.named(M.dig(template, "spec", "containers"), name)
+end
+
+--- Equal by value, types included: 8 is not "8".
+---@param a any
+---@param b any
+---@return boolean
+function M.same(a, b)
+  if type(a) ~= "table" or type(b) ~= "table" then
+    return a == b and math.type(a) == math.type(b)
+  elseif M.is_list(a) ~= M.is_list(b) then
+    return false
+  end
+  for k, member in pairs(a) do
+    if not M.same(member, b[k]) then
+      return false
+    end
+  end
+  for k in pairs(b) do
+    if a[k] == nil then
+      return false
+    end
+  end
+  return true
+end
+
+return M
