@@ -1,0 +1,151 @@
+-- SPDX-License-Identifier: Apache-2.0
+--- Environment lists of containers: `{name=, value=}` or `{name=, valueFrom=}`
+--- (platform-runtimes.md 2, 3.6.7).
+local json = require "aicr.json"
+local value = require "aicr.platform.value"
+
+local M = {}
+
+-- What NCCL needs on any fabric; what a fabric needs stands in the overrides.
+local BASE <const> = {
+  { "NCCL_DEBUG", "INFO" },
+  { "NCCL_DEBUG_SUBSYS", "NET,INIT" },
+  { "NCCL_NVLS_ENABLE", "1" },
+  { "NCCL_CUMEM_ENABLE", "1" },
+  { "NCCL_NET_GDR_C2C", "1" },
+  { "NCCL_NET_GDR_LEVEL", "PHB" },
+  { "NCCL_P2P_NET_CHUNKSIZE", "2097152" },
+  { "NCCL_SHM_DISABLE", "1" },
+  { "NCCL_MNNVL_ENABLE", "0", "1" },
+  { "NCCL_SOCKET_IFNAME", "eth0" },
+}
+
+--- The ten variables that every run has (2.1).
+---@param enable_mnnvl boolean does the run use multi-node NVLink?
+---@return table[]
+function M.base_nccl_env(enable_mnnvl)
+  local out = json.array()
+  for i, row in ipairs(BASE) do
+    out[i] = { name = row[1], value = enable_mnnvl and row[3] or row[2] }
+  end
+  return out
+end
+
+local function names_of(list)
+  local names = {}
+  for _, entry in ipairs(list) do
+    names[entry.name] = true
+  end
+  return names
+end
+
+--- The base without what the user sets, then all that the user sets (2.2). Nothing within one of
+--- the lists is looked for twice; entries are replaced whole.
+---@param base table[]|nil
+---@param user table[]|nil
+---@return table[]|nil base itself where the user sets nothing
+function M.merge_env(base, user)
+  if #value.list(user) == 0 then
+    return value.opt(base)
+  end
+  local out, set = json.array(), names_of(user)
+  for _, entry in ipairs(value.list(base)) do
+    if not set[entry.name] then
+      out[#out + 1] = value.copy(entry)
+    end
+  end
+  for _, entry in ipairs(user) do
+    out[#out + 1] = value.copy(entry)
+  end
+  return out
+end
+
+-- The user's entry of each name; the last one counts.
+local function last_of(user)
+  local by_name = {}
+  for _, entry in ipairs(value.list(user)) do
+    by_name[entry.name] = entry
+  end
+  return by_name
+end
+
+--- The list with the user's entry in the place of each that the user set; nothing is added (2.3). Of
+--- entries with the same name the last one is replaced: it is the one that counts.
+---@param list table[]
+---@param user table[]|nil
+---@return table[]
+function M.override_env(list, user)
+  local out, by_name = value.copy(value.list(list)), last_of(user)
+  for i = #out, 1, -1 do
+    local mine = by_name[out[i].name]
+    if mine then
+      by_name[out[i].name] = nil
+      out[i] = value.copy(mine)
+    end
+  end
+  return out
+end
+
+--- How mpirun forwards the variable: its name alone where the value comes from elsewhere.
+local function forwarded(entry)
+  if value.opt(entry.valueFrom) ~= nil then
+    return entry.name
+  end
+  return entry.name .. "=" .. (value.opt(entry.value) or "")
+end
+
+--- Calls see(i, name) for the operand of each `-x`.
+local function each_forwarded(args, see)
+  local i = 1
+  while i < #args do
+    if args[i] == "-x" then
+      see(i + 1, args[i + 1]:match "^[^=]*")
+      i = i + 1
+    end
+    i = i + 1
+  end
+end
+
+--- The arguments of mpirun with the user's value in each `-x` that names a variable of the user's.
+---@param args string[]
+---@param user table[]|nil
+---@return string[]
+function M.override_mpi_args(args, user)
+  local out, by_name = value.copy(args), last_of(user)
+  each_forwarded(args, function(i, name)
+    if by_name[name] then
+      out[i] = forwarded(by_name[name])
+    end
+  end)
+  return out
+end
+
+--- `-x` pairs for a list of variables.
+---@param list table[]
+---@return string[]
+function M.forward(list)
+  local out = json.array()
+  for _, entry in ipairs(value.list(list)) do
+    out[#out + 1] = "-x"
+    out[#out + 1] = forwarded(entry)
+  end
+  return out
+end
+
+--- `-x` pairs for the variables that no `-x` of args names yet. sshd gives the ranks a fresh
+--- environment, so that only what is forwarded reaches them.
+---@param list table[]|nil
+---@param args string[]|nil
+---@return string[]
+function M.mpi_env_args(list, args)
+  local named, left = {}, {}
+  each_forwarded(value.list(args), function(_, name) named[name] = true end)
+  for _, entry in ipairs(value.list(list)) do
+    if not named[entry.name] then
+      left[#left + 1] = entry
+    end
+  end
+  return M.forward(left)
+end
+
+return M
