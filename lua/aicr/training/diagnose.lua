@@ -1,0 +1,125 @@
+-- SPDX-License-Identifier: Apache-2.0
+--- What is left to see of a run that did not succeed (gke-tcpxo.md 5.6, last paragraph): best effort, bounded, never an
+--- error of its own.
+local api = require "aicr.training.api"
+local native = require "aicr.native.task"
+local words = require "aicr.training.words"
+
+local M = {}
+
+local LINES <const> = 100
+-- What all of it may take; bytes of an attachment, of a worker's log; workers that are looked at and told of.
+local ALL_MS <const> = 120000
+local ATTACHMENT_MAX <const>, WORKER_LOG_MAX <const> = 48 * 1024, 8 * 1024
+local WORKERS_MAX <const>, EVIDENCE_MAX <const> = 16, 4
+
+local UNREADABLE <const> = "unable to retrieve container logs"
+
+-- Valid UTF-8 of at most max bytes, from the end.
+local function tail(s, max)
+  s = s:sub(-max)
+  if utf8.len(s) then
+    return s
+  end
+  return (s:gsub("[^\t\n\r\x20-\x7E]", "?"))
+end
+
+local function logs(ctx, pod, namespace, opts)
+  local ok, text, err = pcall(ctx.try, ctx, api.logs, pod.metadata.name, namespace, opts)
+  if not ok then
+    error(text, 0)
+  end
+  return text, err
+end
+
+-- The end of the launcher's log, or its termination message and why that stands in its place.
+local function launcher_text(ctx, run, pod, ends)
+  local container = run.options.launcher.container
+  local text, err = logs(ctx, pod, run.namespace, { container = container, tail = LINES, deadline_ms = ends })
+  if text and text ~= "" and not text:find(UNREADABLE, 1, true) then
+    return text
+  end
+  local why = err and "the log cannot be read: " .. tostring(err) or text == "" and "the log is empty"
+    or "the node says: " .. api.clip(text or "")
+  local restarted = words.status_of(pod, container).restartCount or 0
+  local before = restarted ~= 0 and logs(ctx, pod, run.namespace, {
+    container = container, tail = LINES, previous = true, deadline_ms = ends,
+  })
+  if before and before ~= "" then
+    return ("(%s; this is the log of its run before)\n%s"):format(why, before)
+  end
+  return ("(%s; this is its termination message)\n%s"):format(why, words.termination(pod, container) or "(none)")
+end
+
+local function worker_text(ctx, run, pod, ends)
+  local out = { ("== %s on %s: %s"):format(pod.metadata.name, words.place(pod),
+    tostring(api.at(pod, "status").phase)) }
+  for _, status in ipairs(words.statuses(pod)) do
+    out[#out + 1] = ("-- %s: %s"):format(tostring(status.name), words.container(status))
+    if native.monotonic() < ends and type(status.name) == "string" then
+      local text, err = logs(ctx, pod, run.namespace, {
+        container = status.name, tail = LINES, deadline_ms = ends,
+      })
+      out[#out + 1] = text and tail(text, WORKER_LOG_MAX) or ("(its log cannot be read: %s)"):format(tostring(err))
+    end
+  end
+  return table.concat(out, "\n")
+end
+
+-- The workers as they were seen last, those that are there still first.
+local function workers_of(follower)
+  local pods = {}
+  for uid, pod in pairs(follower.ever or {}) do
+    pods[#pods + 1] = follower.workers[uid] or pod
+  end
+  table.sort(pods, function(a, b)
+    return a.metadata.name < b.metadata.name
+  end)
+  return pods
+end
+
+local function job_says(ctx, run, follower)
+  local job = api.find(api.JOBS, follower.job, run.namespace)
+  for _, kind in ipairs { "Failed", "Suspended", "Complete" } do
+    local message = job and api.condition(job, kind, "True")
+    if message then
+      ctx:evidence("the TrainJob %s: %s: %s", follower.job, kind, message)
+    end
+  end
+end
+
+--- Records what is to be seen of launcher and workers.
+--- @param run table ctx, options, namespace
+--- @param follower table of aicr.training.follow
+function M.record(run, follower)
+  local ctx, ends = run.ctx, native.monotonic() + ALL_MS
+  ctx:try(job_says, ctx, run, follower)
+  local launcher = follower.launcher
+  if launcher then
+    local text = launcher_text(ctx, run, launcher, ends)
+    ctx:attach("launcher.log", "text/plain", tail(text, ATTACHMENT_MAX))
+    ctx:evidence("the launcher %s on %s: %s", launcher.metadata.name, words.place(launcher),
+      words.container(words.status_of(launcher, run.options.launcher.container)))
+  end
+  local texts, pods = {}, workers_of(follower)
+  for i, pod in ipairs(pods) do
+    if i <= WORKERS_MAX and native.monotonic() < ends then
+      texts[i] = worker_text(ctx, run, pod, ends)
+    end
+    if i <= EVIDENCE_MAX then
+      ctx:evidence("the worker %s on %s: %s", pod.metadata.name, words.place(pod), words.trouble(pod) or "running")
+    end
+  end
+  if #pods > #texts then
+    texts[#texts + 1] = ("(%d more workers)"):format(#pods - #texts)
+  end
+  if #pods > EVIDENCE_MAX then
+    ctx:evidence("%d more workers", #pods - EVIDENCE_MAX)
+  end
+  if #texts > 0 then
+    -- Cut in the middle, so that each worker's state is there at least for the first ones.
+    ctx:attach("workers.txt", "text/plain", tail(table.concat(texts, "\n"), ATTACHMENT_MAX))
+  end
+end
+
+return M

@@ -1,0 +1,64 @@
+-- SPDX-License-Identifier: Apache-2.0
+--- What the launcher wrote (gke-tcpxo.md 5.6, rows 14 and 15).
+local api = require "aicr.training.api"
+local native = require "aicr.native.task"
+local words = require "aicr.training.words"
+
+local M = {}
+
+local READS <const> = 5
+-- Bytes of a log that are taken; of a longer one the last lines.
+local LOG_MAX <const> = 16 << 20
+local LAST_LINES <const> = 20000
+
+-- @return string, boolean was it longer than what is here?
+local function read(pod, namespace, container)
+  local text = api.logs(pod, namespace, { container = container, limit = LOG_MAX })
+  if #text < LOG_MAX then
+    return text, false
+  end
+  return api.logs(pod, namespace, { container = container, tail = LAST_LINES, limit = LOG_MAX }), true
+end
+
+-- The pod with the state of the container that has ended: kubelet may tell the phase first.
+local function settled(run, pod)
+  if api.at(words.status_of(pod, run.options.launcher.container), "state").terminated then
+    return pod
+  end
+  return run.ctx:try(api.find, "pods", pod.metadata.name, run.namespace) or pod
+end
+
+--- Reads the log until it is complete, at most five times.
+--- @param run table ctx, options, namespace, times
+--- @param pod table the launcher's, which has succeeded
+--- @return table log, complete, cut, termination, launcher
+function M.take(run, pod)
+  local container, complete = run.options.launcher.container, run.options.complete or function() return true end
+  pod = settled(run, pod)
+  local out = { termination = words.termination(pod, container), launcher = pod, complete = false }
+  local err
+  for i = 1, READS do
+    local text, cut
+    text, cut = run.ctx:try(read, pod.metadata.name, run.namespace, container)
+    if text then
+      out.log, out.cut, out.complete, err = text, cut, complete(text) == true, nil
+    else
+      err = cut
+    end
+    if out.complete or i == READS then
+      break
+    end
+    run.ctx:progress("reads the log of the launcher again: it is not complete")
+    native.sleep(run.times.log_every.ms)
+  end
+  if not out.log then
+    if not out.termination then
+      api.wrapped("INTERNAL", ("the log of the launcher %s cannot be read"):format(pod.metadata.name), error, err, 0)
+    end
+    run.ctx:evidence("the log of the launcher cannot be read (%s): its termination message is taken", tostring(err))
+    out.log, out.cut = "", false
+  end
+  return out
+end
+
+return M

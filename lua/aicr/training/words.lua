@@ -1,0 +1,158 @@
+-- SPDX-License-Identifier: Apache-2.0
+--- What pods are doing, in words. Pure: objects are decoded JSON, and what a server sent.
+local api = require "aicr.training.api"
+
+local M = {}
+
+-- A container that is about to start says only this.
+local STARTING <const> = { ContainerCreating = "creating its containers", PodInitializing = "initializing" }
+
+-- The statuses of init and main containers, in order.
+local function statuses(pod)
+  local out = {}
+  for _, field in ipairs { "initContainerStatuses", "containerStatuses" } do
+    for _, status in ipairs(api.at(pod, "status", field)) do
+      if type(status) == "table" then
+        out[#out + 1] = status
+      end
+    end
+  end
+  return out
+end
+
+local function ended(terminated)
+  local reason = terminated.reason and (" (%s)"):format(api.clip(terminated.reason)) or ""
+  return ("exited with %s%s"):format(tostring(terminated.exitCode), reason)
+end
+
+--- State of a container in words: "running", "waiting: ErrImagePull: …", "exited with 1 (Error)".
+function M.container(status)
+  local state = api.at(status, "state")
+  if state.waiting then
+    local waiting = api.at(state, "waiting")
+    local why = STARTING[waiting.reason] or api.clip(waiting.reason or "?")
+    local last = api.at(status, "lastState", "terminated")
+    return ("waiting: %s%s%s"):format(why, waiting.message and ": " .. api.clip(waiting.message) or "",
+      last.exitCode and ", before " .. ended(last) or "")
+  elseif state.terminated then
+    return ended(api.at(state, "terminated"))
+  end
+  return state.running and "running" or "no state yet"
+end
+
+--- Does the pod wait for nothing but that its containers start? Its events then say what for.
+function M.is_starting(pod)
+  if api.at(pod, "status").phase ~= "Pending" or not api.at(pod, "spec").nodeName then
+    return false
+  end
+  for _, status in ipairs(statuses(pod)) do
+    local waiting = api.at(status, "state", "waiting")
+    if waiting.reason and not STARTING[waiting.reason] then
+      return false
+    end
+  end
+  return true
+end
+
+--- What keeps a pod from running, in words; nil where it runs.
+function M.trouble(pod)
+  local status = api.at(pod, "status")
+  if api.at(pod, "metadata").deletionTimestamp then
+    return "terminating"
+  elseif status.phase == "Failed" or status.phase == "Succeeded" then
+    return tostring(status.phase):lower() .. (status.reason and ": " .. api.clip(status.reason) or "")
+  end
+  local unscheduled = api.condition(pod, "PodScheduled", "False")
+  if unscheduled then
+    return "unschedulable: " .. unscheduled
+  end
+  for _, container in ipairs(statuses(pod)) do
+    local state = api.at(container, "state")
+    local waiting = api.at(state, "waiting")
+    if waiting.reason and not STARTING[waiting.reason] then
+      return ("%s%s"):format(api.clip(waiting.reason), waiting.message and ": " .. api.clip(waiting.message) or "")
+    end
+  end
+  if status.phase == "Running" then
+    return nil
+  end
+  return api.at(pod, "spec").nodeName and "creating its containers" or "not scheduled yet"
+end
+
+--- Where a pod is, or what it is called.
+function M.place(pod)
+  local node = api.at(pod, "spec").nodeName
+  return type(node) == "string" and node or tostring(api.at(pod, "metadata").name)
+end
+
+--- What a run waits for: "workers 1/2 running, node-b: pulling image".
+--- @param launcher table|nil its pod
+--- @param workers table[] pods that are there
+--- @param count integer workers that are wanted
+--- @param starting table uid → what its events say
+function M.progress(launcher, workers, count, starting)
+  local running, trouble = 0, nil
+  for _, pod in ipairs(workers) do
+    local why = M.trouble(pod)
+    running = running + (why and 0 or 1)
+    trouble = trouble or why and ("%s: %s"):format(M.place(pod), starting[pod.metadata.uid] or why)
+  end
+  local said = { ("workers %d/%d running"):format(running, count) }
+  said[2] = trouble
+  local why = launcher and M.trouble(launcher)
+  if not launcher then
+    said[#said + 1] = "no launcher yet"
+  else
+    said[#said + 1] = why and ("launcher on %s: %s"):format(M.place(launcher), starting[launcher.metadata.uid] or why)
+      or "launcher running"
+  end
+  return table.concat(said, ", ")
+end
+
+--- Why a launcher's pod has ended without success, in words.
+--- @param container string its container
+function M.ending(pod, container)
+  local status, said = api.at(pod, "status"), {}
+  for _, key in ipairs { "reason", "message" } do
+    said[#said + 1] = status[key] and api.clip(status[key]) or nil
+  end
+  local disrupted = api.condition(pod, "DisruptionTarget", "True")
+  said[#said + 1] = disrupted
+  for _, one in ipairs(statuses(pod)) do
+    local last = api.at(one, "state", "terminated")
+    last = last.exitCode and last or api.at(one, "lastState", "terminated")
+    if last.exitCode and (last.exitCode ~= 0 or one.name == container) then
+      local restarts = math.type(one.restartCount) == "integer" and one.restartCount or 0
+      said[#said + 1] = ("container %s %s%s"):format(tostring(one.name), ended(last),
+        restarts > 0 and (", restarted %d times"):format(restarts) or "")
+    end
+  end
+  return #said > 0 and table.concat(said, "; ") or "its pod says nothing of why"
+end
+
+--- Status of the container of that name, an empty table where there is none.
+function M.status_of(pod, container)
+  for _, status in ipairs(statuses(pod)) do
+    if status.name == container then
+      return status
+    end
+  end
+  return {}
+end
+
+--- Termination message of a container, trimmed; nil where there is none.
+function M.termination(pod, container)
+  local status = M.status_of(pod, container)
+  for _, state in ipairs { "state", "lastState" } do
+    local message = api.at(status, state, "terminated").message
+    message = type(message) == "string" and message:match "^%s*(.-)%s*$" or ""
+    if message ~= "" then
+      return message
+    end
+  end
+  return nil
+end
+
+M.statuses = statuses
+
+return M
