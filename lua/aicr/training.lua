@@ -39,7 +39,7 @@ local LATE_CLEANUP_MS <const> = 50000
 
 local OPTIONS <const> = {
   namespace = true, lock = true, prune = true, declared = true, runtime = true, job = true, launcher = true,
-  workers = true, times = true, watch = true, complete = true, created = true, line = true,
+  workers = true, times = true, watch = true, complete = true, created = true, line = true, failed = true,
 }
 
 local WHAT <const> = "training.run"
@@ -82,7 +82,7 @@ local function read_options(ctx, given)
   local workers = arguments.take(options.workers, { job = true, count = true }, WHAT .. ": workers")
   need(workers.job, "string", "workers.job")
   need(workers.count, "number", "workers.count")
-  for _, name in ipairs { "watch", "complete", "created", "line" } do
+  for _, name in ipairs { "watch", "complete", "created", "line", "failed" } do
     if options[name] ~= nil then
       need(options[name], "function", name)
     end

@@ -35,6 +35,7 @@
 ---@field created? fun(runtime: table) the runtime as the server stored it
 ---@field line? fun(line: string): string? each line of the launcher's log while it runs, as far as it can be
 --- followed; what it gives is shown as progress
+---@field failed? fun(text: string) what attachment `launcher.log` says, when the launcher did not succeed
 
 ---@class aicr.training.Result
 ---@field log string what the launcher's container wrote; "" where it cannot be read and there is a termination message

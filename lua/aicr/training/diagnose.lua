@@ -98,6 +98,9 @@ function M.record(run, follower)
   if launcher then
     local text = launcher_text(ctx, run, launcher, ends)
     ctx:attach("launcher.log", "text/plain", tail(text, ATTACHMENT_MAX))
+    if run.options.failed then
+      run.options.failed(text)
+    end
     ctx:evidence("the launcher %s on %s: %s", launcher.metadata.name, words.place(launcher),
       words.container(words.status_of(launcher, run.options.launcher.container)))
   end
