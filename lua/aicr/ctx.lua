@@ -17,10 +17,10 @@ local METHODS <const> = {
 }
 
 local WRITE <const>, ASK <const>, WATCH <const> = "aicr.ctx.k8s.write", "aicr.ctx.k8s.ask", "aicr.ctx.k8s.watch"
-local EXEC <const> = "aicr.ctx.k8s.exec"
+local EXEC <const>, LOG <const> = "aicr.ctx.k8s.exec", "aicr.ctx.k8s.log"
 local K8S_METHODS <const> = {
   create = WRITE, apply = WRITE, patch = WRITE, delete = WRITE,
-  exec = EXEC, watch = WATCH, server_version = ASK, can = ASK, get_raw = ASK, logs = ASK, wait = ASK,
+  exec = EXEC, watch = WATCH, server_version = ASK, can = ASK, get_raw = ASK, logs = LOG, wait = ASK,
 }
 
 -- ctx:defer(fn): runs fn after the check, however it ends; last in, first out; 60 s for all of them.

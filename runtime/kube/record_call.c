@@ -433,6 +433,17 @@ static void record_unanswered(struct kube_call *call, struct kube_record *r)
   }
 }
 
+/* A text whose end is missing must not be taken for one that is whole. Whoever
+ * reads it asks for all of it again. */
+static void record_broken(struct kube_call *call, struct kube_record *r)
+{
+  kube_record_drop(call->recorded);
+  call->recorded = NULL;
+  if (fits(call) && call->failure.transport != KUBE_TRANSPORT_OK) {
+    record_transport(call, r, call->failure.transport);
+  }
+}
+
 /* Some of a list or a stream was given out, and no end. */
 static bool is_part(const struct kube_call *call)
 {
@@ -448,7 +459,9 @@ void kube_record_left(struct kube_call *call)
 {
   struct kube_record *r = record_of(call);
   if (r != NULL && is_part(call)) {
-    if (call->rq.stream) {
+    if (call->rq.text && call->stream_failed) {
+      record_broken(call, r);
+    } else if (call->rq.stream) {
       end_stream(call);
     } else {
       end_list(call, true);

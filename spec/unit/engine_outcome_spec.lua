@@ -255,7 +255,7 @@ describe("the outcome of a check", function()
     assert.equal("try it by hand: kubectl exec p-0 -n n -- COMMAND", fix("exec-failed", EXEC .. "x"))
     assert.matches("kubectl describe pod p%-0 %-n n$",
       fix("not-ready", 'get pods/log "p-0" in namespace "n": the container has not started (HTTP 204)'))
-    for _, reason in ipairs { "not-ready", "no-previous", "log-unavailable", "node-gone", "node-unreachable",
+    for _, reason in ipairs { "not-ready", "no-previous", "log-unavailable", "log-gap", "node-gone", "node-unreachable",
       "exec-failed", "exec-unknown-exit" } do
       assert.matches("kubectl %l+ .*p%-0 %-n n", fix(reason, EXEC .. "x"))
       assert.matches("POD %-n NAMESPACE", fix(reason, 'exec pods "$(id)" in namespace "n": x'))

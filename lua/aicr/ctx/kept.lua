@@ -6,6 +6,7 @@ local time = require "aicr.time"
 
 local M = {
   encode = json.encode, decode = json.decode, array = json.array, null = json.null, duration = time.duration,
+  parse_time = time.parse, format_time = time.format,
 }
 
 --- Text that was cut at `max` bytes, not inside a character, with an ellipsis when something is missing.

@@ -178,6 +178,7 @@ local OF_POD <const> = {
   ["not-ready"] = "see why its container does not start: kubectl describe pod %s",
   ["no-previous"] = "see how often it was started, and read the log of this run: kubectl get pod %s",
   ["log-unavailable"] = "read it again a little later: kubectl logs %s",
+  ["log-gap"] = "see whether it was started again, and how long a log its node keeps: kubectl describe pod %s",
   ["node-gone"] = "see which node it was on, and which there are (kubectl get nodes): kubectl get pod %s -o wide",
   ["node-unreachable"] = "see its node, and whether the API server reaches its port 10250: kubectl get pod %s -o wide",
   ["exec-failed"] = "try it by hand: kubectl exec %s -- COMMAND",

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
---- The methods of `ctx.k8s` that ask beside objects: version, permissions, logs, plain paths, waiting
+--- The methods of `ctx.k8s` that ask beside objects: version, permissions, plain paths, waiting
 --- (kubernetes-client.md 3).
 local arguments = require "aicr.ctx.k8s.arguments"
 local errors = require "aicr.native.error"
@@ -8,8 +8,6 @@ local k8s = require "aicr.native.k8s"
 local native = require "aicr.native.task"
 
 local M = {}
-
-local duration_of = kept.duration
 
 --- gitVersion of the server.
 -- @return string such as "v1.34.4"
@@ -96,33 +94,6 @@ function M.get_raw(_, path)
     error(("ctx.k8s:get_raw: the path must be a string, got %s"):format(type(path)), 3)
   end
   return (k8s.call("ctx.k8s:get_raw", { verb = "raw", resource = path }))
-end
-
-local LOGS <const> = {
-  container = "string", previous = "boolean", tail = "integer", since = "string", timestamps = "boolean",
-  limit = "integer",
-}
-
---- What a container wrote.
--- @param pod string
--- @param namespace string
--- @param opts table|nil {container=(needed where there are several), previous=, tail=lines, since=duration,
---   timestamps=, limit=bytes}
--- @return string any bytes
--- @raise SERVICE_UNAVAILABLE/"not-ready" (the container has not started), "node-unreachable", "node-gone", …
-function M.logs(_, pod, namespace, opts)
-  local what = "ctx.k8s:logs"
-  arguments.named("pods", pod, namespace, what)
-  opts = arguments.options(opts, LOGS, what)
-  local since = opts.since and duration_of(opts.since)
-  return (k8s.call(what, {
-    verb = "get", resource = "pods", name = pod, namespace = namespace, subresource = "log", text = true,
-    query = {
-      container = opts.container, previous = opts.previous and "true" or nil, tailLines = opts.tail,
-      sinceSeconds = since and math.max(1, (since + 999) // 1000) or nil,
-      timestamps = opts.timestamps and "true" or nil, limitBytes = opts.limit,
-    },
-  }))
 end
 
 local WAIT <const> = { timeout = "string", every = "string" }
