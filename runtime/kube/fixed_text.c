@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kube/fixed_text.h"
 
+#include <stdint.h>
 #include <string.h>
+
+#include "core/text.h"
 
 bool kube_set_text(char *out, size_t size, const char *text)
 {
@@ -19,6 +22,35 @@ bool kube_set_text(char *out, size_t size, const char *text)
   memcpy(out, text, n);
   out[n] = '\0';
   return n == len;
+}
+
+void kube_plain_text(char *out, size_t size, const char *text, size_t len)
+{
+  static const char hex[] = "0123456789abcdef";
+  size_t n = 0, i = 0, limit = size - 8; /* an escape, an ellipsis, a NUL */
+  aicr_trim(&text, &len);
+  while (i < len && n < limit) {
+    uint32_t cp = 0;
+    size_t step = aicr_utf8_decode(text + i, len - i, &cp);
+    if (step == 1 && (cp == '\n' || cp == '\t' || cp == '\r')) {
+      out[n++] = ' ';
+    } else if (step == 0 || cp < 0x20 || (cp >= 0x7f && cp < 0xa0)) {
+      unsigned char c = (unsigned char)text[i + (step > 1 ? step - 1 : 0)];
+      out[n++] = '\\';
+      out[n++] = 'x';
+      out[n++] = hex[c >> 4];
+      out[n++] = hex[c & 15];
+    } else {
+      memcpy(out + n, text + i, step);
+      n += step;
+    }
+    i += step == 0 ? 1 : step;
+  }
+  if (i < len) {
+    memcpy(out + n, "…", strlen("…"));
+    n += strlen("…");
+  }
+  out[n] = '\0';
 }
 
 bool kube_has_word(const char *words, const char *word)

@@ -9,6 +9,11 @@
  * NULL is "". False when it was cut. */
 bool kube_set_text(char *out, size_t size, const char *text);
 
+/* Writes text of others on one line, trimmed, without what a terminal would
+ * obey, and a NUL; of what does not fit its beginning and an ellipsis. The size
+ * is at least 8. */
+void kube_plain_text(char *out, size_t size, const char *text, size_t len);
+
 /* Is `word` one of the words of a text that has single spaces between them? */
 bool kube_has_word(const char *words, const char *word);
 

@@ -430,6 +430,7 @@ static int64_t wall_time(struct kube_backend *b)
 static void warnings(struct kube_backend *b, struct aicr_buf *out)
 {
   kube_credential_warnings(of(b)->credential, out);
+  kube_server_warnings_tell(&of(b)->warnings, out);
 }
 
 static void close_live(struct kube_backend *b)
@@ -440,6 +441,7 @@ static void close_live(struct kube_backend *b)
   }
   curl_multi_cleanup(l->multi);
   kube_discovery_free(&l->discovery);
+  kube_server_warnings_free(&l->warnings);
   kube_credential_close(l->credential);
   kube_live_target_free(&l->target);
   kube_config_free(&l->config);

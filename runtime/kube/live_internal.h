@@ -7,6 +7,7 @@
 #include "kube/credential.h"
 #include "kube/discovery.h"
 #include "kube/live.h"
+#include "kube/server_warning.h"
 
 #define LIVE_FLIGHT_MAX 8
 #define LIVE_EXEC_MAX   16 /* commands at a time */
@@ -70,6 +71,7 @@ struct kube_live {
   struct kube_transfer *first, **end;
   size_t in_flight, execs, streams;
   int64_t backoff_ms; /* of the first attempt */
+  struct kube_server_warnings warnings;
 
   struct kube_discovery discovery;
   enum { DISCOVERY_NONE, DISCOVERY_ASKED, DISCOVERY_DONE } discovered;

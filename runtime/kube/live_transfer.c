@@ -33,6 +33,8 @@ static size_t on_head(char *line, size_t size, size_t count, void *ud)
   } else if (n > 0 && (line[0] == '\r' || line[0] == '\n')) {
     curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &http);
     t->headed = http >= 200;
+  } else {
+    kube_server_warnings_take(&t->live->warnings, line, n);
   }
   return n;
 }

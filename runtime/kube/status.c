@@ -10,7 +10,7 @@
 
 #define STATUS_MAX  (1u << 20)
 #define MESSAGE_MAX 1200 /* of the server's text in one of our messages */
-#define TEXT_MAX    200  /* of a body that is no Status */
+#define TEXT_MAX    208  /* of a body that is no Status */
 
 struct row {
   int http;
@@ -155,41 +155,6 @@ static void keep_facts(const struct status *s, struct kube_failure *f)
     kube_set_text(f->causes[i].message, sizeof f->causes[i].message,
                   kube_json_text(cause, "message"));
   }
-}
-
-/* The server's own words on one line, without what a terminal would obey. A
- * server may say more than a quoted word holds, so this is longer. */
-static void plain_text(char out[MESSAGE_MAX], const char *text, size_t len,
-                       size_t limit)
-{
-  static const char hex[] = "0123456789abcdef";
-  size_t n = 0, i = 0;
-  if (limit > MESSAGE_MAX - 8) {
-    limit = MESSAGE_MAX - 8;
-  }
-  aicr_trim(&text, &len);
-  while (i < len && n < limit) {
-    uint32_t cp = 0;
-    size_t step = aicr_utf8_decode(text + i, len - i, &cp);
-    if (step == 1 && (cp == '\n' || cp == '\t' || cp == '\r')) {
-      out[n++] = ' ';
-    } else if (step == 0 || cp < 0x20 || (cp >= 0x7f && cp < 0xa0)) {
-      unsigned char c = (unsigned char)text[i + (step > 1 ? step - 1 : 0)];
-      out[n++] = '\\';
-      out[n++] = 'x';
-      out[n++] = hex[c >> 4];
-      out[n++] = hex[c & 15];
-    } else {
-      memcpy(out + n, text + i, step);
-      n += step;
-    }
-    i += step == 0 ? 1 : step;
-  }
-  if (i < len) {
-    memcpy(out + n, "…", strlen("…"));
-    n += strlen("…");
-  }
-  out[n] = '\0';
 }
 
 /* "get pods/log "x" in namespace "y"" */
@@ -462,7 +427,7 @@ static void fail_http(const struct kube_answer *a, const struct status *s,
     len = a->body.data == NULL ? 0 : a->body.len;
     limit = TEXT_MAX;
   }
-  plain_text(text, from, len, limit);
+  kube_plain_text(text, limit, from, len);
   const char *sep = text[0] == '\0' ? "" : ": ";
   bool verdict = strcmp(row->reason, "not-found") == 0 ||
                  strcmp(row->reason, "api-not-served") == 0;
@@ -503,7 +468,7 @@ static void fail_transport(const struct kube_answer *a,
   char detail[MESSAGE_MAX];
   const char *reason = row->reason, *text = row->text;
   enum aicr_code code = row->code;
-  plain_text(detail, a->detail, strlen(a->detail), sizeof a->detail);
+  kube_plain_text(detail, sizeof detail, a->detail, strlen(a->detail));
   if (a->reason != NULL) {
     const char *words = reason_text(a->reason);
     text = words == NULL ? text : words;

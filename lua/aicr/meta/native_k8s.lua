@@ -65,7 +65,8 @@ function k8s.list_for_watch(self, resource, opts, deadline_ms) end
 ---@return integer? http the code of the answer
 function k8s.call(what, request) end
 
---- A request whose answer comes in pieces: lines where text is wanted, else events; with what a generic `for` closes.
+--- A request whose answer comes in pieces: lines where text is wanted (their second value is "line", "piece" of one of
+--- more than 1 MiB, or "unended" at the text's end), else events; with what a generic `for` closes.
 ---@param what string its name for the check
 ---@param request aicr.native.k8s.Request
 ---@return fun(): any
