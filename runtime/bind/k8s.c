@@ -202,6 +202,10 @@ static void push_details(lua_State *L, const struct kube_failure *f)
     lua_pushboolean(L, f->served == KUBE_SERVED_YES);
     lua_setfield(L, -2, "served");
   }
+  if (f->admission) {
+    lua_pushboolean(L, true);
+    lua_setfield(L, -2, "admission");
+  }
   lua_newtable(L);
   aicr_mark_array(L, -1);
   for (size_t i = 0; i < f->cause_count; i++) {

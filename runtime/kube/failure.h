@@ -38,6 +38,8 @@ struct kube_failure {
   char ns[64], name[256];
   unsigned attempts;
   enum kube_served served;
+  bool admission; /* a write was refused by what it would have made, not by the
+                   * user's permissions */
   size_t cause_count;
   struct {
     char reason[64], field[128], message[256];

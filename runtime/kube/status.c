@@ -363,6 +363,47 @@ static bool read_pod(const struct kube_request *rq, const struct kube_answer *a,
   }
 }
 
+static bool is_write(const struct kube_request *rq)
+{
+  return rq->verb != KUBE_GET && rq->verb != KUBE_LIST &&
+         rq->verb != KUBE_WATCH && rq->verb != KUBE_RAW;
+}
+
+/* A webhook may refuse with any code, also with one that would mean that an
+ * object or an API is absent. */
+static bool is_denied_by_webhook(const struct kube_request *rq,
+                                 const struct kube_answer *a,
+                                 const struct status *s)
+{
+  static const char begin[] = "admission webhook \"";
+  return is_write(rq) && a->http >= 400 && a->http < 500 &&
+         strncmp(s->message, begin, sizeof begin - 1) == 0 &&
+         has_word(s->message, " denied the request");
+}
+
+/* Was it refused by admission? What RBAC refuses names the user (0.2, 2.4). */
+static bool is_admission(const struct kube_request *rq,
+                         const struct kube_answer *a, const struct status *s)
+{
+  if (!is_write(rq) || s->tree == NULL) {
+    return false;
+  }
+  if (is_denied_by_webhook(rq, a, s)) {
+    return true;
+  }
+  if (a->http == 500) {
+    return has_word(s->message, "failed calling webhook \"");
+  }
+  if (a->http == 422) {
+    return has_word(s->message, "ValidatingAdmissionPolicy '") &&
+           has_word(s->message, " denied request");
+  }
+  bool rbac =
+      (has_word(s->message, "User \"") && has_word(s->message, "\" cannot ")) ||
+      has_word(s->message, " is attempting to grant RBAC permissions ");
+  return a->http == 403 && strcmp(s->reason, "Forbidden") == 0 && !rbac;
+}
+
 static struct row read_http(const struct kube_request *rq,
                             const struct kube_answer *a, const struct status *s,
                             enum kube_served served)
@@ -370,6 +411,9 @@ static struct row read_http(const struct kube_request *rq,
   struct row row;
   if (is_html(a)) {
     return *row_of(0);
+  }
+  if (is_denied_by_webhook(rq, a, s)) {
+    return *row_of(403);
   }
   if (is_of_kubelet(rq) && read_pod(rq, a, s, &row)) {
     return row;
@@ -416,10 +460,13 @@ static const char *meaning(const char *reason)
 }
 
 static void fail_http(const struct kube_answer *a, const struct status *s,
-                      const struct row *row, const char *call,
+                      const struct row *row, const char *call, bool admission,
                       struct aicr_error *err)
 {
   char text[MESSAGE_MAX];
+  const char *means = admission && strcmp(row->reason, "forbidden") == 0
+                          ? "refused by admission control"
+                          : meaning(row->reason);
   const char *from = s->message;
   size_t len = strlen(from), limit = MESSAGE_MAX;
   if (s->tree == NULL) {
@@ -433,10 +480,10 @@ static void fail_http(const struct kube_answer *a, const struct status *s,
                  strcmp(row->reason, "api-not-served") == 0;
   if (verdict) {
     aicr_verdict(err, row->code, row->reason, "%s: %s (HTTP %d)%s%s", call,
-                 meaning(row->reason), a->http, sep, text);
+                 means, a->http, sep, text);
   } else {
-    aicr_fail(err, row->code, row->reason, "%s: %s (HTTP %d)%s%s", call,
-              meaning(row->reason), a->http, sep, text);
+    aicr_fail(err, row->code, row->reason, "%s: %s (HTTP %d)%s%s", call, means,
+              a->http, sep, text);
   }
 }
 
@@ -491,6 +538,7 @@ void kube_status_error(const struct kube_request *rq,
   failure->status_reason[0] = '\0';
   failure->attempts = answer->attempts;
   failure->served = served;
+  failure->admission = false;
   failure->cause_count = 0;
   if (answer->error.code != AICR_CODE_NONE) {
     *err = answer->error;
@@ -513,7 +561,8 @@ void kube_status_error(const struct kube_request *rq,
   }
   keep_facts(&status, failure);
   struct row row = read_http(rq, answer, &status, served);
-  fail_http(answer, &status, &row, call, err);
+  failure->admission = is_admission(rq, answer, &status);
+  fail_http(answer, &status, &row, call, failure->admission, err);
   cJSON_Delete(status.tree);
 }
 

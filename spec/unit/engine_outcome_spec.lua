@@ -194,6 +194,9 @@ describe("the outcome of a check", function()
       .. "validatingwebhookconfigurations,mutatingwebhookconfigurations" },
     { "forbidden", "create pods: forbidden (HTTP 403): exceeded quota: q, requested: pods=1",
       "make room in the quota: kubectl describe resourcequota -A" },
+    { "forbidden", "create pods: refused by admission control (HTTP 403): no service account",
+      "no role lifts that; see what decides there: kubectl get resourcequota,limitrange -A; "
+      .. "kubectl get validatingadmissionpolicies" },
     { "tls-verify", "SSL certificate problem: unable to get local issuer certificate",
       "give the authority that signed the server's certificate: kubectl config set-cluster NAME "
       .. "--certificate-authority=FILE --embed-certs" },

@@ -103,13 +103,16 @@ local REFUSALS <const> = {
 
 local BY_MESSAGE = {}
 
+local ADMISSION <const> = "no role lifts that; see what decides there: kubectl get resourcequota,limitrange -A; "
+  .. "kubectl get validatingadmissionpolicies"
+
 function BY_MESSAGE.forbidden(item, text)
   for _, refusal in ipairs(REFUSALS) do
     if text:find(refusal[1], 1, true) then
       return refusal[2]
     end
   end
-  return item.grant or rbac.command(item)
+  return text:find("refused by admission control", 1, true) and ADMISSION or item.grant or rbac.command(item)
 end
 
 BY_MESSAGE.unauthorized = BY_MESSAGE.forbidden

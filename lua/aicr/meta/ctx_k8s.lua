@@ -18,6 +18,7 @@ local k8s = {}
 ---@field name? string
 ---@field attempts integer
 ---@field served? boolean what discovery says of the resource
+---@field admission? boolean true: refused by an admission webhook, policy or quota, not by this user's permissions
 ---@field causes? {reason?: string, field?: string, message?: string}[]
 
 ---@class aicr.k8s.ListOptions
