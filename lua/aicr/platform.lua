@@ -2,7 +2,11 @@
 --- Platforms of GPU clusters: their names, the objects of a training run on each, and how one is
 --- told from the nodes (platform-runtimes.md). All functions are pure.
 local env = require "aicr.platform.env"
+local match = require "aicr.platform.match"
+local merge = require "aicr.platform.merge"
 local names = require "aicr.platform.names"
+local overrides = require "aicr.platform.overrides"
+local run = require "aicr.platform.run"
 local runtime = require "aicr.platform.runtime"
 
 return {
@@ -17,4 +21,9 @@ return {
   build_exec_runtime = runtime.build_exec_runtime,
   build_mpi_runtime = runtime.build_mpi_runtime,
   gang_schedule = runtime.gang_schedule,
+  build_overrides = overrides.build_overrides,
+  matches = match.matches,
+  merge_maps = merge.merge_maps,
+  merge_dependency = merge.merge_dependency,
+  build_run = run.build_run,
 }

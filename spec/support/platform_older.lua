@@ -38,4 +38,80 @@ function M.runtime(runtime)
   return support.marked(out)
 end
 
+--- Two variables were forwarded to the ranks, whatever the run's environment.
+function M.mpi_args(args, mnnvl)
+  local out, i = json.array(), 1
+  while i <= #args do
+    if args[i] == "-x" then
+      i = i + 2
+    else
+      out[#out + 1] = args[i]
+      i = i + 1
+    end
+  end
+  for k, word in ipairs { "-x", "NCCL_DEBUG=INFO", "-x", "NCCL_MNNVL_ENABLE=" .. (mnnvl and "1" or "0") } do
+    table.insert(out, 6 + k, word)
+  end
+  return out
+end
+
+-- Rows that the older revision ("S") and the one between ("M") lack.
+local NEWER <const> = {
+  ["aws-gb300-mpi-over-tcp"] = "SM", ["aws-gb200-efa-env"] = "SM", ["aws-h100-efa-env"] = "SM",
+  ["onprem-gb"] = "S", ["onprem-gb-env"] = "S", ["onprem-b"] = "SM", ["gcp-rtxpro6000"] = "SM",
+  ["nscale-claims"] = "SM", ["nscale-env"] = "SM",
+}
+
+-- It removed the EFA plug-in everywhere on aws.
+local ALL_OF_AWS <const> = { ["aws-gb300-no-efa-plugin"] = true, ["aws-gb300-no-net-plugin"] = true }
+local EFA <const> = { ["aws-gb200-efa"] = true, ["aws-h100-efa"] = true }
+local NICS <const> = { ["azure-nics"] = true, ["togetherai-nics"] = true }
+local STAND_IN <const> = 7
+
+local function older_tcpxo(row)
+  local env = row.jobTemplate.spec.workload.trainJob.trainer.env
+  local _, at = value.named(env, "NCCL_PROTO")
+  env[at] = { name = "NCCL_ALGO", value = "Ring,Tree" }
+  env[at + 1] = { name = "NCCL_PROTO", value = "Simple" }
+end
+
+local function no_capabilities(row)
+  local job = row.dependencies[1].spec.template.spec.replicatedJobs[1]
+  job.template.spec.template.spec.containers[1].securityContext = nil
+end
+
+local function with_count(row, count)
+  return support.map(row, function(v)
+    if v == STAND_IN then
+      return count
+    end
+    return v == tostring(STAND_IN) and tostring(count) or v
+  end)
+end
+
+--- The rows of an older revision; `build` makes ours.
+function M.overrides(build, config, revision)
+  local given = value.copy(config)
+  local count = given.MlnxPerNode or 0
+  if count <= 0 then
+    given.MlnxPerNode = STAND_IN -- its rows were there without NICs too
+  end
+  local out = json.array()
+  for _, row in ipairs(build(given)) do
+    if not (NEWER[row.name] or ""):find(revision) then
+      if ALL_OF_AWS[row.name] then
+        row.when.gpuArchitecture = nil
+      elseif EFA[row.name] then
+        no_capabilities(row)
+      elseif row.name == "gcp-h100-tcpxo-env" then
+        older_tcpxo(row)
+      elseif NICS[row.name] and count <= 0 then
+        row = with_count(row, count)
+      end
+      out[#out + 1] = row
+    end
+  end
+  return out
+end
+
 return M

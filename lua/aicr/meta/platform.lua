@@ -28,6 +28,68 @@ local platform = {}
 ---@field GangSchedulerQueue? string "default-queue"
 ---@field GangSchedulerQueueLabelKey? string "kai.scheduler/queue"
 
+--- What override rows are rendered for.
+---@class aicr.platform.OverrideConfig
+---@field EntryName string prefix of the names of objects
+---@field NodesPerJob? integer
+---@field GpusPerNode? integer
+---@field MlnxPerNode? integer NICs
+---@field EnableMNNVL? boolean multi-node NVLink
+---@field FrameworkType? "torch"|"exec"|"mpi"
+---@field NicResourceName? string "" or absent: none
+---@field UserEnv? aicr.platform.Env[] wins over the rows' values; adds nothing
+
+--- A row, for one run.
+---@class aicr.platform.Row
+---@field name string
+---@field when aicr.platform.When
+---@field dependencies? table[]
+---@field jobTemplate? table
+---@field orchestration? {topology: table}
+---@field preCommand? string[] lines of bash
+---@field mpiArgs? string[]
+
+--- Fields that are absent hold; a text matcher is {equals, in, notIn}.
+---@class aicr.platform.When
+---@field platform? table
+---@field gpuArchitecture? table
+---@field workloadKind? string
+---@field topology? {mode: string?, domainCount: {equals: integer?, greaterThan: integer?, lessThan: integer?}?}
+---@field config? table
+
+---@class aicr.platform.Context
+---@field Platform? string
+---@field GPUArchitecture? string
+---@field WorkloadKind? string
+---@field TopologyMode? string
+---@field DomainCount? integer
+---@field Config? table
+
+--- A run. Fields are those of the reference.
+---@class aicr.platform.Run
+---@field Platform string
+---@field GPUArchitecture string
+---@field FrameworkType "torch"|"exec"|"mpi"
+---@field Runtime aicr.platform.RuntimeConfig its Env is the user's
+---@field MlnxPerNode? integer
+---@field EnableMNNVL? boolean
+---@field NicResourceName? string
+---@field Command? string[] torch: the script or module; exec: the command
+---@field Module? boolean torch: Command names a module
+---@field Binary? string mpi: what mpirun starts
+---@field Args? string[]
+---@field MpirunPath? string
+---@field UserMPIArgs? string[]
+---@field UserOverrides? aicr.platform.Row[] applied last
+---@field Topology? table
+
+---@class aicr.platform.Built
+---@field dependencies table[] the TrainingRuntime first
+---@field train_job table
+---@field trainer table the trainer of train_job
+---@field topology? table
+---@field rows {name: string, index: integer, changed: boolean, user: boolean}[] the rows that applied
+
 --- The nine names, in their order; a new list at each call.
 ---@return string[]
 ---@nodiscard
@@ -93,5 +155,38 @@ function platform.build_mpi_runtime(config) end
 ---@return table[]
 ---@nodiscard
 function platform.gang_schedule(dependencies, config) end
+
+--- The rows of recipes/overrides/workloadrun.yaml for a run: those of all platforms, in order.
+---@param config aicr.platform.OverrideConfig
+---@return aicr.platform.Row[]
+---@nodiscard
+function platform.build_overrides(config) end
+
+--- Does a row apply?
+---@param when aicr.platform.When
+---@param context aicr.platform.Context
+---@return boolean
+---@nodiscard
+function platform.matches(when, context) end
+
+--- Merges documents: a null deletes, lists of named objects merge by name.
+---@param base table
+---@param override table
+---@return table
+---@nodiscard
+function platform.merge_maps(base, override) end
+
+--- The dependencies with one more, merged into that of its kind and name.
+---@param dependencies table[]
+---@param override table
+---@return table[]
+---@nodiscard
+function platform.merge_dependency(dependencies, override) end
+
+--- The objects of a run, with the rows of its platform applied. Raises `config`, `override`.
+---@param run aicr.platform.Run
+---@return aicr.platform.Built
+---@nodiscard
+function platform.build_run(run) end
 
 return platform

@@ -1,0 +1,235 @@
+-- SPDX-License-Identifier: Apache-2.0
+--- A training run as objects: runtime, what it depends on and TrainJob, with the override rows of
+--- its platform applied (platform-runtimes.md 3.6, 4.4). Pure.
+local env = require "aicr.platform.env"
+local json = require "aicr.json"
+local match = require "aicr.platform.match"
+local merge = require "aicr.platform.merge"
+local overrides = require "aicr.platform.overrides"
+local runtime = require "aicr.platform.runtime"
+local value = require "aicr.platform.value"
+
+local M = {}
+
+M.MPIRUN = "/usr/local/mpi/bin/mpirun"
+--- Seconds after which `timeout` ends mpirun, whoever looks after the job.
+M.MPI_SECONDS = 3600
+
+local SSH_OPTIONS <const> = "-o StrictHostKeyChecking=no -o ConnectionAttempts=10"
+
+local function append(list, more)
+  for _, item in ipairs(value.list(more)) do
+    list[#list + 1] = item
+  end
+  return list
+end
+
+--- A word as a POSIX shell reads it back.
+---@param word string
+---@return string
+function M.quote(word)
+  if word ~= "" and not word:find "[^%w@%%+=:,./_-]" then
+    return word
+  end
+  return "'" .. word:gsub("'", "'\\''") .. "'"
+end
+
+--- The rows that apply, with a name for those of a user that have none.
+local function matching(rows, user, run)
+  local out = {}
+  local context = {
+    Platform = run.Platform, GPUArchitecture = run.GPUArchitecture, WorkloadKind = "TrainJob",
+    TopologyMode = value.opt(run.Topology) and "topology" or "simple",
+    DomainCount = value.opt(run.DomainCount) or 0, Config = value.opt(run.Config),
+  }
+  for i, row in ipairs(append(append({}, rows), user)) do
+    if match.matches(row.when, context) then
+      out[#out + 1] = {
+        row = row, index = i, name = row.name or ("user-%d"):format(i - #rows), user = i > #rows, changed = false,
+      }
+    end
+  end
+  return out
+end
+
+--- Later rows come before earlier ones, and the user's own arguments last: the last value counts.
+local function mpi_args(run, matched)
+  local args = append(json.array(), run.UserMPIArgs)
+  for _, m in ipairs(matched) do
+    local of_row = value.list(m.row.mpiArgs)
+    if #of_row > 0 then
+      m.changed = true
+      args = append(append(json.array(), of_row), args)
+    end
+  end
+  return args
+end
+
+local function mpi_command(run, all_env, matched)
+  local own = mpi_args(run, matched)
+  local args = value.array("-N", tostring(run.Runtime.GpusPerNode), "--allow-run-as-root", "--mca", "plm_rsh_args",
+    SSH_OPTIONS)
+  append(append(args, env.mpi_env_args(all_env, own)), own)
+  args[#args + 1] = run.Binary
+  local path = value.opt(run.MpirunPath) or M.MPIRUN
+  return value.array("timeout", tostring(M.MPI_SECONDS), path), append(args, run.Args)
+end
+
+local function command_of(run, all_env, matched)
+  if run.FrameworkType == "mpi" then
+    return mpi_command(run, all_env, matched)
+  elseif run.FrameworkType == "torch" then
+    local args = json.array()
+    if value.opt(run.Module) then
+      args[1] = "-m"
+    end
+    return value.array "torchrun", append(append(args, run.Command), run.Args)
+  elseif #value.list(run.Command) == 0 then
+    value.invalid("config", "build_run: an exec run needs a Command")
+  end
+  return append(json.array(), run.Command), append(json.array(), run.Args)
+end
+
+--- The command behind the lines of the rows, in a shell.
+local function with_pre_command(command, args, matched)
+  local lines = json.array()
+  for _, m in ipairs(matched) do
+    local of_row = value.list(m.row.preCommand)
+    m.changed = m.changed or #of_row > 0
+    append(lines, of_row)
+  end
+  if #lines == 0 then
+    return command, args
+  end
+  local words = {}
+  for _, word in ipairs(append(append({}, command), args)) do
+    words[#words + 1] = M.quote(word)
+  end
+  lines[#lines + 1] = "exec " .. table.concat(words, " ")
+  return value.array("/bin/bash", "-c"), value.array(table.concat(lines, "\n"))
+end
+
+--- Pull secrets belong to the pods of every job.
+local function pull_secrets(run)
+  local secrets = value.list(run.Runtime.ImagePullSecrets)
+  if #secrets == 0 then
+    return nil
+  end
+  local targets = value.array { name = runtime.NODE }
+  if run.FrameworkType == "mpi" then
+    targets[2] = { name = runtime.LAUNCHER }
+  end
+  return value.array { targetJobs = targets, spec = { imagePullSecrets = value.copy(secrets) } }
+end
+
+local function first_job(run, command, args)
+  return {
+    spec = {
+      workload = {
+        trainJob = {
+          runtimeRef = {
+            apiGroup = "trainer.kubeflow.org", kind = runtime.KIND, name = runtime.name(run.Runtime.EntryName),
+          },
+          podTemplateOverrides = pull_secrets(run),
+          trainer = {
+            image = run.Runtime.Image,
+            command = command,
+            args = #args > 0 and args or nil,
+            numNodes = run.Runtime.NodesPerJob,
+            numProcPerNode = run.Runtime.GpusPerNode,
+          },
+        },
+      },
+    },
+  }
+end
+
+--- Applies one row to {job, dependencies, orchestration}; a new state.
+local function apply(state, row)
+  if value.opt(row.jobTemplatePatch) ~= nil then
+    value.invalid("override", "row %s: jobTemplatePatch is not read here; write it as jobTemplate",
+      value.quoted(row.name or "of the user"))
+  end
+  local after = { job = state.job, dependencies = state.dependencies, orchestration = state.orchestration }
+  if value.opt(row.jobTemplate) then
+    after.job = merge.merge_job(state.job, row.jobTemplate)
+  end
+  for _, object in ipairs(value.list(row.dependencies)) do
+    after.dependencies = merge.merge_dependency(after.dependencies, object)
+  end
+  if value.opt(row.orchestration) then
+    -- A key of a row keeps what else was asked for, such as strictDomain.
+    after.orchestration = merge.merge_job(state.orchestration, row.orchestration)
+  end
+  return after
+end
+
+local function configuration(run, user_env)
+  return {
+    EntryName = run.Runtime.EntryName, NodesPerJob = run.Runtime.NodesPerJob,
+    GpusPerNode = run.Runtime.GpusPerNode, MlnxPerNode = value.opt(run.MlnxPerNode),
+    EnableMNNVL = value.opt(run.EnableMNNVL) or false, FrameworkType = run.FrameworkType,
+    NicResourceName = value.opt(run.NicResourceName), UserEnv = user_env,
+  }
+end
+
+--- The run's own runtime: the user's environment behind the common one.
+local function own_runtime(run, all_env)
+  local config = {}
+  for key, member in pairs(run.Runtime) do
+    config[key] = value.opt(member)
+  end
+  config.Env = all_env
+  return runtime.build(run.FrameworkType, config)
+end
+
+--- The run with the given rows applied.
+---@param run aicr.platform.Run
+---@param rows table[] as `build_overrides` gives them
+---@return aicr.platform.Built
+function M.compose(run, rows)
+  local all_env = env.merge_env(env.base_nccl_env(value.opt(run.EnableMNNVL) or false), run.Runtime.Env)
+  local own = own_runtime(run, all_env)
+  local matched = matching(rows, value.list(run.UserOverrides), run)
+  local command, args = command_of(run, all_env, matched)
+  command, args = with_pre_command(command, args, matched)
+  local state = {
+    job = first_job(run, command, args),
+    dependencies = value.array(own),
+    orchestration = { topology = value.copy(value.opt(run.Topology)) },
+  }
+  for _, m in ipairs(matched) do
+    local after = apply(state, m.row)
+    m.changed = m.changed or not value.equal(state, after)
+    state = after
+  end
+  local train_job = state.job.spec.workload.trainJob
+  local rows_out = json.array()
+  for i, m in ipairs(matched) do
+    rows_out[i] = { name = m.name, index = m.index, changed = m.changed, user = m.user }
+  end
+  return {
+    rows = rows_out,
+    dependencies = runtime.gang_schedule(state.dependencies, run.Runtime),
+    trainer = train_job.trainer,
+    topology = state.orchestration.topology,
+    train_job = {
+      apiVersion = runtime.API_VERSION, kind = "TrainJob",
+      metadata = { name = run.Runtime.EntryName, labels = { app = run.Runtime.EntryName } },
+      spec = train_job,
+    },
+  }
+end
+
+--- The objects of a run on its platform: `dependencies` (the runtime first), `train_job`, and which
+--- rows applied.
+---@param run aicr.platform.Run
+---@return aicr.platform.Built
+function M.build_run(run)
+  return M.compose(run, overrides.build_overrides(configuration(run, value.opt(run.Runtime.Env))))
+end
+
+--- The configuration of the override rows for a run.
+M.configuration = configuration
+
+return M
