@@ -57,6 +57,7 @@ struct kube_answer {
   char detail[256];   /* more of it, without secrets */
   char content_type[128];
   struct aicr_buf body; /* of KUBE_EXEC: stdout */
+  bool gzip; /* of a page of a list: the body is packed (kube/gunzip.h) */
   struct aicr_buf stderr_text;
   int exit_code; /* of KUBE_EXEC, with http 101 */
   bool more;     /* part of a stream: the transfer goes on */

@@ -3,6 +3,7 @@
 #define AICR_KUBE_CALL_H
 
 #include "kube/client.h"
+#include "kube/gunzip.h"
 
 /* What the files of the client share: one logical call. */
 
@@ -43,12 +44,22 @@ struct kube_call {
   struct kube_transfer *transfer;
   struct kube_answer answer;
   struct aicr_json_list list;
-  bool list_open;
+  bool list_open, first_part;
+  struct kube_gunzip gunzip; /* of a packed page */
+  char *part;                /* what was unpacked of it and is cut now */
+  size_t part_len;
   char item_api_version[320], item_kind[128];
 
   char *page, *marked_page; /* the token asked for; an earlier one */
   unsigned pages, next_mark;
   size_t items;
+  struct kube_answer ahead; /* to the request for the next page */
+  enum {
+    AHEAD_NONE,
+    AHEAD_NAMED, /* call->page is its token already */
+    AHEAD_ASKED,
+    AHEAD_CAME
+  } looks_ahead;
   bool restarted;
   char resource_version[64]; /* of the first page */
 
@@ -73,6 +84,9 @@ bool kube_is_object(const char *text);
 /* Ends the call with what was put into call->error. */
 void kube_call_fail(struct kube_call *call);
 
+/* The same for call->answer, which is none. */
+void kube_call_fail_answer(struct kube_call *call, enum kube_served served);
+
 /* Fails it because the answer is not what a server would say. */
 void kube_call_unexpected(struct kube_call *call, const char *what);
 
@@ -83,9 +97,17 @@ bool kube_call_copy(struct kube_call *call, const struct kube_call_spec *spec,
 bool kube_call_go_on(struct kube_call *call, struct aicr_error *err);
 bool kube_call_send(struct kube_call *call, struct aicr_error *err);
 
-/* call_page.c: the pages of a list. */
-void kube_call_begin_page(struct kube_call *call);
+/* client.c: takes the answer to the request of the call. False while there is
+ * nothing for the owner to see yet. */
+bool kube_call_take(struct kube_call *call, struct kube_answer *answer);
+
+/* call_page.c: the pages of a list. False without memory. */
+bool kube_call_begin_page(struct kube_call *call);
 void kube_call_end_page(struct kube_call *call);
+/* Gives up what was asked for ahead. */
+void kube_call_drop_ahead(struct kube_call *call);
+/* What may be shown of the answer: how it begins. */
+const char *kube_call_head(const struct kube_call *call, size_t *len);
 enum kube_call_state kube_call_next_item(struct kube_call *call,
                                          const char **text, size_t *len);
 

@@ -54,6 +54,7 @@ static void free_call(struct kube_call *call)
 {
   kube_record_left(call);
   kube_call_end_page(call);
+  kube_answer_free(&call->ahead);
   for (size_t i = 0; i < sizeof call->strings / sizeof call->strings[0]; i++) {
     aicr_free(call->strings[i]);
   }
@@ -117,8 +118,7 @@ size_t kube_client_pending(const struct kube_client *c)
 {
   size_t n = 0;
   for (const struct kube_call *p = c->calls; p != NULL; p = p->next) {
-    n += p->phase < PHASE_STREAM ||
-         (p->phase == PHASE_STREAM && p->transfer != NULL);
+    n += p->phase < PHASE_STREAM || p->transfer != NULL;
   }
   return n;
 }
@@ -173,12 +173,13 @@ void kube_call_unexpected(struct kube_call *call, const char *what)
 {
   const struct kube_answer *a = &call->answer;
   struct aicr_quoted q, type;
-  size_t len = a->body.data == NULL ? 0 : a->body.len;
+  size_t len = 0;
+  const char *head = kube_call_head(call, &len);
   aicr_fail(&call->error, AICR_INTERNAL, "unexpected-response",
             "%s %s: unexpected response (HTTP %d, content type %s): %s: %s",
             call->failure.verb, call->failure.resource, a->http,
             aicr_quote(&type, a->content_type, strlen(a->content_type)), what,
-            aicr_quote(&q, len == 0 ? "" : a->body.data, len));
+            aicr_quote(&q, head, len));
   call->failure.http = a->http;
   call->failure.attempts = a->attempts;
 }
@@ -186,6 +187,7 @@ void kube_call_unexpected(struct kube_call *call, const char *what)
 void kube_call_fail(struct kube_call *call)
 {
   kube_call_end_page(call);
+  kube_call_drop_ahead(call);
   call->phase = PHASE_FAILED;
 }
 
@@ -210,13 +212,12 @@ static bool take_success(struct kube_call *call)
     kube_call_unexpected(call, "no body");
     return false;
   }
-  if (!kube_is_object(a->body.data)) {
+  if (!a->gzip && !kube_is_object(a->body.data)) {
     kube_call_unexpected(call, "not a JSON object");
     return false;
   }
   if (call->rq.verb == KUBE_LIST) {
-    kube_call_begin_page(call);
-    return true;
+    return kube_call_begin_page(call) || kube_call_no_memory(&call->error);
   }
   struct aicr_error bad;
   if (!aicr_json_check(a->body.data, a->body.len, AICR_JSON_STRICT,
@@ -271,7 +272,7 @@ static void end_stream(struct kube_call *call, bool success)
   kube_call_take_part(call, &last);
 }
 
-static void fail_with(struct kube_call *call, enum kube_served served)
+void kube_call_fail_answer(struct kube_call *call, enum kube_served served)
 {
   kube_record_failure(call);
   kube_status_error(&call->rq, &call->answer, served, &call->error,
@@ -298,9 +299,8 @@ static bool explain(struct kube_call *call)
   return true;
 }
 
-/* Takes the answer of the request, or of the question why it failed. False
- * while there is nothing for the owner to see yet. */
-static bool take_answer(struct kube_call *call, struct kube_answer *answer)
+/* … or to the question why it failed, or to the request for the next page. */
+bool kube_call_take(struct kube_call *call, struct kube_answer *answer)
 {
   struct kube_backend *b = call->client->backend;
   if (answer->more) {
@@ -308,10 +308,16 @@ static bool take_answer(struct kube_call *call, struct kube_answer *answer)
     return true;
   }
   call->transfer = NULL;
+  if (call->phase == PHASE_PAGE) {
+    call->ahead = *answer;
+    call->looks_ahead = AHEAD_CAME;
+    return false;
+  }
+  call->looks_ahead = AHEAD_NONE;
   if (call->phase == PHASE_EXPLAIN) {
     enum kube_served served = kube_discovery_served(&call->rq.resource, answer);
     kube_answer_free(answer);
-    fail_with(call, served);
+    kube_call_fail_answer(call, served);
     return true;
   }
   struct kube_answer *a = &call->answer;
@@ -338,7 +344,7 @@ static bool take_answer(struct kube_call *call, struct kube_answer *answer)
                                             a->error.code != AICR_CODE_NONE);
   if (asks && b->ops->served == NULL) {
     if (kube_status_names_object(a)) {
-      fail_with(call, KUBE_SERVED_YES);
+      kube_call_fail_answer(call, KUBE_SERVED_YES);
       return true;
     }
     if (a->error.code == AICR_CODE_NONE && explain(call)) {
@@ -346,8 +352,8 @@ static bool take_answer(struct kube_call *call, struct kube_answer *answer)
     }
     asks = false;
   }
-  fail_with(call,
-            asks ? b->ops->served(b, &call->rq.resource) : KUBE_SERVED_UNKNOWN);
+  kube_call_fail_answer(call, asks ? b->ops->served(b, &call->rq.resource)
+                                   : KUBE_SERVED_UNKNOWN);
   return true;
 }
 
@@ -395,7 +401,7 @@ static void resolve_again(struct kube_client *c)
       queue(call);
     } else if (is_waiting(call) && monotonic_ms() >= call->rq.deadline_ms) {
       call->answer.transport = KUBE_TRANSPORT_DEADLINE;
-      fail_with(call, KUBE_SERVED_UNKNOWN);
+      kube_call_fail_answer(call, KUBE_SERVED_UNKNOWN);
       queue(call);
     }
   }
@@ -412,7 +418,7 @@ struct kube_call *kube_client_poll(struct kube_client *c, int timeout_ms,
     void *done = NULL;
     news = b->ops->poll(b, time_to_wait(c, timeout_ms), &done, &answer);
     resolve_again(c);
-    call = news && take_answer(done, &answer) ? done : take_ready(c);
+    call = news && kube_call_take(done, &answer) ? done : take_ready(c);
   }
   if (call != NULL) {
     *owner = call->owner;
@@ -428,8 +434,13 @@ static enum kube_call_state next_result(struct kube_call *call,
     *text = call->answer.body.data;
     *len = call->answer.body.len;
     return KUBE_CALL_OBJECT;
-  case PHASE_PAGE:
-    return kube_call_next_item(call, text, len);
+  case PHASE_PAGE: {
+    enum kube_call_state state = KUBE_CALL_WAIT;
+    do {
+      state = kube_call_next_item(call, text, len);
+    } while (state == KUBE_CALL_WAIT && call->phase == PHASE_PAGE);
+    return state;
+  }
   case PHASE_STREAM:
     return kube_call_next_line(call, text, len);
   case PHASE_END:

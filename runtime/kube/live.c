@@ -109,18 +109,6 @@ struct kube_transfer *kube_live_ask(struct kube_live *l, const char *path,
   return t;
 }
 
-static struct kube_transfer *start(struct kube_backend *b,
-                                   const struct kube_request *rq, void *owner,
-                                   struct aicr_error *err)
-{
-  struct kube_transfer *t = new_transfer(of(b), err);
-  if (t != NULL) {
-    t->rq = *rq;
-    t->owner = owner;
-  }
-  return t;
-}
-
 static void cancel(struct kube_backend *b, struct kube_transfer *t)
 {
   (void)b;
@@ -281,6 +269,26 @@ static void begin_ready(struct kube_live *l, int64_t now_ms)
       finish(t, CURLE_OPERATION_TIMEDOUT, now_ms);
     }
   }
+}
+
+/* A further page is asked for while its list is read: what reads may not come
+ * to a poll soon. */
+static struct kube_transfer *start(struct kube_backend *b,
+                                   const struct kube_request *rq, void *owner,
+                                   struct aicr_error *err)
+{
+  struct kube_live *l = of(b);
+  struct kube_transfer *t = new_transfer(l, err);
+  int running = 0;
+  if (t != NULL) {
+    t->rq = *rq;
+    t->owner = owner;
+    if (rq->page != NULL) {
+      begin_ready(l, kube_live_now());
+      curl_multi_perform(l->multi, &running);
+    }
+  }
+  return t;
 }
 
 static void step_execs(struct kube_live *l, int64_t now_ms)

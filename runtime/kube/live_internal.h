@@ -53,6 +53,7 @@ struct kube_transfer {
   bool headed;     /* the head of the answer came to its end */
   bool overlong;   /* of an error's body not all is kept */
   size_t unpacked; /* bytes of the body */
+  enum { LIVE_PLAIN, LIVE_GZIP, LIVE_UNKNOWN } encoding; /* of a list's body */
   size_t body_max;
   const char *refused; /* the reason for which we ended it */
   int64_t due_ms, sent_ms;
@@ -118,6 +119,14 @@ bool kube_live_exec_wait(const struct kube_transfer *t, struct curl_waitfd *fd,
                          int64_t *due_ms);
 bool kube_live_exec_unsent(const struct kube_transfer *t);
 void kube_live_exec_release(struct kube_transfer *t);
+
+/* live_encoding.c: is a body kept as it comes? Then a line of the head may say
+ * its encoding. */
+bool kube_live_keeps_packed(const struct kube_request *rq);
+void kube_live_take_encoding(struct kube_transfer *t, const char *line,
+                             size_t len);
+/* Unpacks what is no page, or says that the page is packed. */
+CURLcode kube_live_unpack(struct kube_transfer *t);
 
 /* live_trace.c: tells who listens of an exchange that ended. */
 void kube_live_trace(const struct kube_transfer *t, int64_t now_ms);

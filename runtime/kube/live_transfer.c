@@ -30,10 +30,12 @@ static size_t on_head(char *line, size_t size, size_t count, void *ud)
   long http = 0;
   if (n > 5 && memcmp(line, "HTTP/", 5) == 0) {
     t->headed = false;
+    t->encoding = LIVE_PLAIN;
   } else if (n > 0 && (line[0] == '\r' || line[0] == '\n')) {
     curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &http);
     t->headed = http >= 200;
   } else {
+    kube_live_take_encoding(t, line, n);
     kube_server_warnings_take(&t->live->warnings, line, n);
   }
   return n;
@@ -54,6 +56,10 @@ static size_t on_body(char *data, size_t size, size_t count, void *ud)
     return CURL_WRITEFUNC_PAUSE;
   }
   t->unpacked += n;
+  if (t->encoding == LIVE_UNKNOWN) {
+    t->refused = "bad-encoding";
+    return 0;
+  }
   if (t->unpacked > BOMB_FROM && wire > 0 &&
       t->unpacked / (size_t)wire > BOMB_RATIO) {
     t->refused = "bad-encoding";
@@ -238,7 +244,10 @@ static bool set_connection(struct kube_transfer *t)
       curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS) ==
           CURLE_OK;
   if (!l->config.no_compression) {
-    ok = ok && curl_easy_setopt(e, CURLOPT_ACCEPT_ENCODING, "gzip") == CURLE_OK;
+    ok = ok &&
+         curl_easy_setopt(e, CURLOPT_ACCEPT_ENCODING, "gzip") == CURLE_OK &&
+         curl_easy_setopt(e, CURLOPT_HTTP_CONTENT_DECODING,
+                          kube_live_keeps_packed(&t->rq) ? 0L : 1L) == CURLE_OK;
   }
   if (l->config.proxy != NULL) {
     ok = ok &&
@@ -351,6 +360,7 @@ bool kube_live_prepare(struct kube_transfer *t, const char *authorization,
   t->refused = NULL;
   t->headed = false;
   t->unpacked = 0;
+  t->encoding = LIVE_PLAIN;
   t->overlong = false;
   return curl_easy_setopt(t->easy, CURLOPT_ERRORBUFFER, t->curl_text) ==
              CURLE_OK &&
@@ -513,7 +523,13 @@ int64_t kube_live_finish(struct kube_transfer *t, CURLcode result,
   if (result == CURLE_OK && !t->headed) {
     result = CURLE_GOT_NOTHING;
   }
+  if (result == CURLE_OK) {
+    take_head(t);
+    result = kube_live_unpack(t);
+  }
   if (result != CURLE_OK) {
+    a->http = 0;
+    a->content_type[0] = '\0';
     bool no_memory = a->body.no_memory;
     aicr_buf_free(&a->body); /* part of an answer is none */
     if (no_memory || result == CURLE_OUT_OF_MEMORY) {
@@ -527,7 +543,6 @@ int64_t kube_live_finish(struct kube_transfer *t, CURLcode result,
              t->live->target.authority, text);
     return -1;
   }
-  take_head(t);
   if (a->http < 400) {
     return -1;
   }

@@ -23,6 +23,7 @@ struct kube_transfer {
 struct fake {
   struct kube_backend base;
   const struct fake_answer *answers;
+  const struct aicr_buf *packed[4]; /* the body of answer i, packed, or NULL */
   size_t used;
   enum kube_served served;
   const char *unresolved; /* reason with which resolve() fails */
@@ -97,8 +98,14 @@ static bool fake_poll(struct kube_backend *b, int timeout_ms, void **owner,
   snprintf(answer->content_type, sizeof answer->content_type, "%s",
            t->answer->type == NULL ? "" : t->answer->type);
   aicr_buf_init(&answer->body, 1 << 20);
-  if (t->answer->body != NULL &&
-      !aicr_buf_adds(&answer->body, t->answer->body)) {
+  size_t at = (size_t)(t->answer - f->answers);
+  const struct aicr_buf *packed =
+      at < sizeof f->packed / sizeof f->packed[0] ? f->packed[at] : NULL;
+  answer->gzip = packed != NULL;
+  if ((t->answer->body != NULL &&
+       !aicr_buf_adds(&answer->body, t->answer->body)) ||
+      (packed != NULL &&
+       !aicr_buf_add(&answer->body, packed->data, packed->len))) {
     answer->http = 0;
     aicr_fail(&answer->error, AICR_INTERNAL, "memory", "no memory");
   }
