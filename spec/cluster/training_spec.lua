@@ -1,17 +1,251 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- aicr.training on the real Trainer: what a TrainJob wrote is taken, whatever goes wrong is told, and nothing is left.
 require "aicr_native"
-local runs = require "spec.support.cluster_run"
+local json = require "aicr.json"
+local objects = require "spec.support.cluster_objects"
 local training = require "spec.support.cluster_training"
 
-after_each(runs.end_all)
+-- Rows run side by side. Each: its name, how (of training.check), before(namespace), act(namespace, run) while it
+-- runs, outcome, reason, code, stays (what it does not remove), check(result, namespace).
+local PATIENCE_S <const> = 90
 
-describe("a TrainJob", function()
-  it("is run to its end, and its log is taken", function()
-    local namespace = training.namespace()
-    local result = training.run { namespace = namespace }
-    assert.equal("pass", result.check.outcome, result.stdout .. result.stderr)
-    assert.equal(training.TABLE, result.check.extra.log)
-    assert.is_false(training.is_there(namespace))
+local function attachment(result, name)
+  for _, item in ipairs(result.check.attachments or {}) do
+    if item.name == name then
+      return item.text
+    end
+  end
+end
+
+local function contains(text, ...)
+  for _, words in ipairs { ... } do
+    assert.truthy(tostring(text):find(words, 1, true), ("%q is not in %s"):format(words, text))
+  end
+end
+
+local function running(_, run)
+  run:saw("workers 2/2 running, launcher running", PATIENCE_S)
+end
+
+local function running_then(f)
+  return function(namespace, run)
+    running(namespace, run)
+    f(namespace, run)
+  end
+end
+
+local HELD <const> = training.HOLD .. training.PRINT
+
+-- Takes the runtime away once it was made: the webhook then sees none.
+local HIDE <const> = [[
+      ctx.k8s:delete("trainingruntimes.trainer.kubeflow.org", "spec-runtime", runtime.metadata.namespace)]]
+
+local function first_pod(namespace, job)
+  return training.pods(namespace, job)[1].metadata.name
+end
+
+local function pod_path(namespace, name)
+  return ("/api/v1/namespaces/%s/pods/%s"):format(namespace, name)
+end
+
+local ROWS <const> = {
+  {
+    name = "is run to its end, and its log and termination message are taken",
+    how = { launcher = HELD .. "echo '  in short ' >/dev/termination-log", gpus = 8 }, act = running_then(training.go),
+    outcome = "pass", check = function(result)
+      local extra = result.check.extra
+      assert.equal(training.TABLE, extra.log)
+      assert.is_true(extra.complete)
+      assert.equal("in short", extra.termination)
+      contains(extra.launcher, "spec-job-launcher-0-0-")
+      assert.truthy(extra.stored)
+      assert.equal(2, extra.workers)
+      for _, phases in pairs(json.decode(extra.seen)) do
+        assert.is_true(phases.Running)
+      end
+    end,
+  },
+  {
+    name = "whose launcher fails is an error, with what it and the workers wrote",
+    how = { launcher = training.HOLD .. "echo it went wrong; exit 3", worker = "echo a worker; sleep 600" },
+    act = running_then(training.go),
+    outcome = "error", reason = "launcher-failed", code = "INTERNAL", check = function(result)
+      contains(result.check.message, "spec-job-launcher-0-0-", "container node exited with 3")
+      contains(attachment(result, "launcher.log"), "it went wrong")
+      contains(attachment(result, "workers.txt"), "spec-job-node-0-0-", "spec-job-node-0-1-")
+    end,
+  },
+  {
+    name = "whose launcher hangs is a time-out that says what was seen",
+    how = { launcher = "echo it begins; sleep 600", times = { run = "4s" }, grace = 30 },
+    outcome = "error", reason = "launcher-timeout", code = "TIMEOUT", check = function(result)
+      contains(result.check.message, "did not succeed within 4s", "launcher running")
+      contains(attachment(result, "launcher.log"), "it begins")
+    end,
+  },
+  {
+    name = "whose launcher is deleted is an error", how = { launcher = "sleep 600" },
+    act = running_then(function(namespace)
+      objects.must("DELETE", pod_path(namespace, first_pod(namespace, "launcher")))
+    end),
+    outcome = "error", reason = "launcher-deleted", code = "INTERNAL",
+  },
+  {
+    name = "whose launcher is evicted by request is an error that says so", how = { launcher = "sleep 600" },
+    act = running_then(function(namespace)
+      local name = first_pod(namespace, "launcher")
+      objects.must("POST", pod_path(namespace, name) .. "/eviction", {
+        apiVersion = "policy/v1", kind = "Eviction", metadata = { name = name, namespace = namespace },
+      })
+    end),
+    outcome = "error", reason = "launcher-deleted", check = function(result)
+      contains(result.check.message, "Eviction API: evicting")
+    end,
+  },
+  {
+    name = "whose launcher is evicted by its node is an error that says so", how = { launcher = "sleep 600" },
+    act = running_then(function(namespace)
+      objects.must("PATCH", pod_path(namespace, first_pod(namespace, "launcher")) .. "/status", { status = {
+        phase = "Failed", reason = "Evicted", message = "The node was low on resource: memory." } },
+        "application/merge-patch+json")
+    end),
+    outcome = "error", reason = "launcher-failed", check = function(result)
+      contains(result.check.message, "Evicted; The node was low on resource: memory.")
+    end,
+  },
+  {
+    name = "whose launcher restarts until its job gives up is an error that says how often",
+    how = { launcher = "echo no peer; exit 9", restart = "OnFailure", backoff = 1 },
+    outcome = "error", check = function(result)
+      assert.truthy(({ ["launcher-deleted"] = true, ["job-failed"] = true })[result.check.reason], result.check.reason)
+      contains(result.check.message, "exited with 9")
+    end,
+  },
+  {
+    name = "whose workers cannot start is a time-out that says why",
+    how = { launcher = "sleep 600", image = "aicr.local/absent:1", times = { run = "6s" } },
+    outcome = "error", reason = "launcher-timeout", check = function(result)
+      contains(result.check.message, "workers 0/2 running, n", "ErrImageNeverPull")
+      contains(attachment(result, "workers.txt"), "waiting: ErrImageNeverPull")
+    end,
+  },
+  {
+    name = "that makes no launcher is a time-out that says what it says", how = {
+      suspend = true, times = { launcher = "3s" } },
+    outcome = "error", reason = "launcher-missing", code = "TIMEOUT", check = function(result)
+      contains(result.check.message, "no launcher pod of the TrainJob spec-job appeared within 3s",
+        "the TrainJob says: suspended")
+    end,
+  },
+  {
+    name = "loses a worker midway and gets another one: both are told",
+    how = { launcher = HELD, backoff = 2 },
+    act = running_then(function(namespace, run)
+      local gone = first_pod(namespace, "node")
+      objects.must("DELETE", pod_path(namespace, gone))
+      run:saw("workers 1/", PATIENCE_S)
+      require "spec.support.cluster".eventually("another worker runs", PATIENCE_S, function()
+        local live = 0
+        for _, pod in ipairs(training.pods(namespace, "node")) do
+          live = live + (pod.metadata.name ~= gone and pod.status.phase == "Running" and 1 or 0)
+        end
+        return live == 2, live
+      end)
+      training.go(namespace)
+    end),
+    outcome = "pass", check = function(result)
+      assert.equal(3, result.check.extra.workers)
+      contains(result.check.extra.seen, '"gone":true')
+    end,
+  },
+  {
+    name = "whose table is only in the termination message is read again, then taken as it is",
+    how = { launcher = "echo rotated away; echo '# Avg bus bandwidth    : 1' >/dev/termination-log" },
+    outcome = "pass", check = function(result)
+      assert.equal("rotated away\n", result.check.extra.log)
+      assert.is_false(result.check.extra.complete)
+      assert.equal("# Avg bus bandwidth    : 1", result.check.extra.termination)
+    end,
+  },
+  {
+    name = "whose runtime the webhook sees late is made again until it does",
+    how = { times = { webhook = "60s" }, created = [[
+      ctx.k8s:create { apiVersion = runtime.apiVersion, kind = runtime.kind, spec = runtime.spec,
+        metadata = { name = "copy", namespace = runtime.metadata.namespace, labels = runtime.metadata.labels } }]]
+      .. HIDE },
+    act = function(namespace, run)
+      run:saw("does not see the runtime yet", PATIENCE_S)
+      local path = ("/apis/trainer.kubeflow.org/v1alpha1/namespaces/%s/trainingruntimes"):format(namespace)
+      local runtime = objects.bare(objects.must("GET", path .. "/copy"))
+      runtime.metadata.name = "spec-runtime"
+      objects.must("POST", path, runtime)
+    end,
+    outcome = "pass",
+  },
+  {
+    name = "whose runtime the webhook never sees is a time-out",
+    how = { times = { webhook = "1s" }, created = HIDE },
+    outcome = "error", reason = "runtime-not-visible", code = "TIMEOUT", check = function(result)
+      contains(result.check.message, "the webhook of Trainer does not see the runtime spec-runtime after 1s")
+    end,
+  },
+}
+
+local function start(row)
+  row.namespace = training.namespace()
+  row.how.namespace = row.namespace
+  row.how.needs = row.how.created and [["delete trainingruntimes.trainer.kubeflow.org anywhere"]]
+  row.how.run = { keep = true }
+  if row.before then
+    row.before(row.namespace)
+  end
+  row.run = training.start(row.how)
+end
+
+local function judge(row)
+  assert(row.acted == nil or row.acted[1], row.acted and row.acted[2])
+  local result = row.run:finish(PATIENCE_S)
+  row.run = nil
+  assert.truthy(result.check, result.stderr)
+  local said = result.stdout .. result.stderr
+  assert.equal(row.outcome, result.check.outcome, said)
+  assert.equal(row.reason or result.check.reason, result.check.reason, said)
+  assert.equal(row.code or result.check.code, result.check.code, said)
+  if row.check then
+    row.check(result, row.namespace)
+  end
+  local there = training.is_there(row.namespace)
+  training.remove(row.namespace)
+  assert.equal(row.stays or false, there)
+end
+
+-- As many as the machine takes.
+local SIDE_BY_SIDE <const> = 6
+
+for first = 1, #ROWS, SIDE_BY_SIDE do
+  describe("a TrainJob", function()
+    local rows = table.move(ROWS, first, math.min(#ROWS, first + SIDE_BY_SIDE - 1), 1, {})
+    lazy_setup(function()
+      for _, row in ipairs(rows) do
+        start(row)
+      end
+      -- All of them before one is waited for: to remove a namespace takes its time.
+      for _, row in ipairs(rows) do
+        row.acted = row.act and { pcall(row.act, row.namespace, row.run) }
+      end
+    end)
+    lazy_teardown(function()
+      for _, row in ipairs(rows) do
+        if row.run then
+          row.run:kill()
+        end
+        training.remove(row.namespace)
+      end
+    end)
+    for _, row in ipairs(rows) do
+      it(row.name, function()
+        judge(row)
+      end)
+    end
   end)
-end)
+end

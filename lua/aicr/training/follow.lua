@@ -150,22 +150,14 @@ local function check_times(self)
   end
 end
 
--- What an event says that a pod which is about to start waits for.
-local EVENTS <const> = { Pulling = "pulling image", Pulled = "image is pulled", FailedMount = "mounting fails",
-  FailedCreatePodSandBox = "its sandbox cannot be made" }
-
 local function look_at_events(self)
   local pods = present(self)
   pods[#pods + 1] = self.launcher
   for _, pod in ipairs(pods) do
     if words.is_starting(pod) then
-      local last
-      for _, event in ipairs(self.ctx.k8s:list("events", {
+      self.starting[pod.metadata.uid] = words.waits_for(self.ctx.k8s:list("events", {
         namespace = self.run.namespace, field = "involvedObject.uid=" .. pod.metadata.uid,
-      })) do
-        last = EVENTS[event.reason] and event or last
-      end
-      self.starting[pod.metadata.uid] = last and EVENTS[last.reason]
+      }))
       return
     end
   end

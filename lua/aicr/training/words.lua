@@ -89,21 +89,25 @@ end
 --- @param launcher table|nil its pod
 --- @param workers table[] pods that are there
 --- @param count integer workers that are wanted
---- @param starting table uid → what its events say
+--- @param starting table uid → what the events of a pod say that is about to start
 function M.progress(launcher, workers, count, starting)
+  local function held(pod)
+    local why = M.trouble(pod)
+    return why and M.is_starting(pod) and starting[pod.metadata.uid] or why
+  end
   local running, trouble = 0, nil
   for _, pod in ipairs(workers) do
-    local why = M.trouble(pod)
+    local why = held(pod)
     running = running + (why and 0 or 1)
-    trouble = trouble or why and ("%s: %s"):format(M.place(pod), starting[pod.metadata.uid] or why)
+    trouble = trouble or why and ("%s: %s"):format(M.place(pod), why)
   end
   local said = { ("workers %d/%d running"):format(running, count) }
   said[2] = trouble
-  local why = launcher and M.trouble(launcher)
+  local why = launcher and held(launcher)
   if not launcher then
     said[#said + 1] = "no launcher yet"
   else
-    said[#said + 1] = why and ("launcher on %s: %s"):format(M.place(launcher), starting[launcher.metadata.uid] or why)
+    said[#said + 1] = why and ("launcher on %s: %s"):format(M.place(launcher), why)
       or "launcher running"
   end
   return table.concat(said, ", ")
@@ -151,6 +155,24 @@ function M.termination(pod, container)
     end
   end
   return nil
+end
+
+-- What an event says that a pod which is about to start waits for.
+local EVENTS <const> = { Pulling = "pulling image", Pulled = "image is pulled", FailedMount = "mounting fails",
+  FailedCreatePodSandBox = "its sandbox cannot be made", Failed = "a container cannot be made" }
+
+--- What the last of a pod's events says that it waits for; nil: nothing.
+--- @param events table[]
+function M.waits_for(events)
+  local last, at
+  for _, event in ipairs(events) do
+    -- Names end in the time at which an event was first seen.
+    local when = ("%s %s"):format(tostring(event.lastTimestamp or event.eventTime), tostring(event.metadata.name))
+    if EVENTS[event.reason] and (not at or when > at) then
+      last, at = EVENTS[event.reason], when
+    end
+  end
+  return last
 end
 
 M.statuses = statuses
