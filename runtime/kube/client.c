@@ -299,6 +299,37 @@ static bool explain(struct kube_call *call)
   return true;
 }
 
+/* A 404 that names the object: is it that, or a subresource which the object's
+ * API does not have (2.4)? */
+static bool may_lack(const struct kube_call *call)
+{
+  return call->rq.subresource != NULL && call->rq.resource.group[0] != '\0';
+}
+
+static void explained(struct kube_call *call, const struct kube_answer *answer)
+{
+  bool named = kube_status_names_object(&call->answer);
+  enum kube_served served = kube_discovery_served(&call->rq.resource, answer);
+  bool lacks = named && kube_discovery_lacks(&call->rq.resource,
+                                             call->rq.subresource, answer);
+  kube_call_fail_answer(call, named ? KUBE_SERVED_YES : served);
+  if (!named || strcmp(call->error.reason, "not-found") != 0) {
+    return;
+  }
+  if (served == KUBE_SERVED_UNKNOWN) {
+    aicr_fail(&call->error, AICR_INTERNAL, "discovery-incomplete",
+              "%s %s/%s: there is no such object or no subresource %s, and "
+              "discovery cannot tell which",
+              call->failure.verb, call->failure.resource, call->rq.subresource,
+              call->rq.subresource);
+  } else if (lacks) {
+    aicr_fail(&call->error, AICR_NOT_FOUND, "subresource-not-served",
+              "%s %s/%s: the API is served, but has no subresource %s",
+              call->failure.verb, call->failure.resource, call->rq.subresource,
+              call->rq.subresource);
+  }
+}
+
 /* … or to the question why it failed, or to the request for the next page. */
 bool kube_call_take(struct kube_call *call, struct kube_answer *answer)
 {
@@ -315,9 +346,8 @@ bool kube_call_take(struct kube_call *call, struct kube_answer *answer)
   }
   call->looks_ahead = AHEAD_NONE;
   if (call->phase == PHASE_EXPLAIN) {
-    enum kube_served served = kube_discovery_served(&call->rq.resource, answer);
+    explained(call, answer);
     kube_answer_free(answer);
-    kube_call_fail_answer(call, served);
     return true;
   }
   struct kube_answer *a = &call->answer;
@@ -344,6 +374,9 @@ bool kube_call_take(struct kube_call *call, struct kube_answer *answer)
                                             a->error.code != AICR_CODE_NONE);
   if (asks && b->ops->served == NULL) {
     if (kube_status_names_object(a)) {
+      if (may_lack(call) && explain(call)) {
+        return false;
+      }
       kube_call_fail_answer(call, KUBE_SERVED_YES);
       return true;
     }

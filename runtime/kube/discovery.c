@@ -430,6 +430,27 @@ static bool is_always_served(const struct kube_resource *r)
   return found && strcmp(r->version, "v1") == 0;
 }
 
+bool kube_discovery_lacks(const struct kube_resource *r,
+                          const char *subresource,
+                          const struct kube_answer *answer)
+{
+  char name[2 * KUBE_NAME_MAX + 2];
+  struct aicr_error ignored;
+  if (kube_discovery_served(r, answer) != KUBE_SERVED_YES) {
+    return false;
+  }
+  snprintf(name, sizeof name, "%s/%s", r->plural, subresource);
+  cJSON *tree = kube_json_tree(answer->body.data, answer->body.len, &ignored);
+  const cJSON *list = kube_json_member(tree, "resources"), *item = NULL;
+  bool lacks = cJSON_IsArray(list);
+  cJSON_ArrayForEach(item, list)
+  {
+    lacks = lacks && strcmp(kube_json_text(item, "name"), name) != 0;
+  }
+  cJSON_Delete(tree);
+  return lacks;
+}
+
 enum kube_served kube_discovery_served(const struct kube_resource *r,
                                        const struct kube_answer *answer)
 {

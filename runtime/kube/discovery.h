@@ -60,6 +60,11 @@ bool kube_discovery_resolve(const struct kube_discovery *d,
 /* Makes *path the one that lists the resource's group version. */
 bool kube_discovery_path(const struct kube_resource *r, struct aicr_buf *path);
 
+/* Does that path's answer list the resource, and not this subresource of it? */
+bool kube_discovery_lacks(const struct kube_resource *r,
+                          const char *subresource,
+                          const struct kube_answer *answer);
+
 /* What the answer to that path says of the resource. A 404 that is not in the
  * API server's own words, or is of what every API server has, says nothing. */
 enum kube_served kube_discovery_served(const struct kube_resource *r,

@@ -225,7 +225,7 @@ static void finish(struct kube_transfer *t, CURLcode result, int64_t now_ms)
   if (!connected) {
     settle(t, kube_live_finish(t, result, now_ms), now_ms);
   } else if (kube_live_exec_connected(t, now_ms)) {
-    settle(t, kube_retry_after(&t->answer), now_ms);
+    settle(t, kube_live_exec_retry_after(t), now_ms);
   }
 }
 
@@ -295,7 +295,7 @@ static void step_execs(struct kube_live *l, int64_t now_ms)
 {
   for (struct kube_transfer *t = l->first; t != NULL; t = t->next) {
     if (t->exec != NULL && kube_live_exec_step(t, now_ms)) {
-      settle(t, kube_retry_after(&t->answer), now_ms);
+      settle(t, kube_live_exec_retry_after(t), now_ms);
     }
   }
 }

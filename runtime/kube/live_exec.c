@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
+#include "core/number.h"
 #include "core/text.h"
 #include "kube/exec_request.h"
 #include "kube/exec_stream.h"
 #include "kube/live_internal.h"
+#include "kube/retry.h"
 
 /* A command in a container over the live client: curl makes the connection
  * (proxy, TLS, the server's identity) and then only carries bytes;
@@ -203,6 +206,22 @@ void kube_live_exec_release(struct kube_transfer *t)
   kube_upgrade_free(&e->upgrade);
   kube_exec_stream_free(&e->stream);
   aicr_free(e);
+}
+
+int64_t kube_live_exec_retry_after(const struct kube_transfer *t)
+{
+  const char *text = t->exec->upgrade.head.retry_after;
+  int64_t seconds = 0;
+  if (t->answer.http < 400 || text[0] == '\0') {
+    return kube_retry_after(&t->answer);
+  }
+  if (!aicr_parse_int64(text, strlen(text), &seconds)) {
+    time_t at = curl_getdate(text, NULL), now = time(NULL);
+    seconds = at == -1 ? -1 : at > now ? (int64_t)(at - now) : 0;
+  }
+  return seconds < 0               ? kube_retry_after(&t->answer)
+         : seconds > INT64_C(3600) ? INT64_C(3600000)
+                                   : seconds * 1000;
 }
 
 bool kube_live_exec_unsent(const struct kube_transfer *t)

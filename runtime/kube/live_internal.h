@@ -117,6 +117,9 @@ bool kube_live_exec_step(struct kube_transfer *t, int64_t now_ms);
 /* What it waits for; false while curl connects. */
 bool kube_live_exec_wait(const struct kube_transfer *t, struct curl_waitfd *fd,
                          int64_t *due_ms);
+/* What the server that refused it asked to wait in milliseconds, -1: nothing.
+ */
+int64_t kube_live_exec_retry_after(const struct kube_transfer *t);
 bool kube_live_exec_unsent(const struct kube_transfer *t);
 void kube_live_exec_release(struct kube_transfer *t);
 

@@ -113,12 +113,11 @@ static void take_version(struct kube_upgrade_head *h, struct span value)
                                                    : 0;
 }
 
-static void take_type(struct kube_upgrade_head *h, struct span value)
+static void take_text(char *out, size_t size, struct span value)
 {
-  size_t max = sizeof h->content_type - 1;
-  size_t n = value.len < max ? value.len : max;
-  memcpy(h->content_type, value.data, n);
-  h->content_type[n] = '\0';
+  size_t n = value.len < size - 1 ? value.len : size - 1;
+  memcpy(out, value.data, n);
+  out[n] = '\0';
 }
 
 static bool take_field(struct kube_upgrade_head *h, const char *accept,
@@ -129,7 +128,9 @@ static bool take_field(struct kube_upgrade_head *h, const char *accept,
     return take_length(h, value, err);
   }
   if (equal_nocase(name, "Content-Type")) {
-    take_type(h, value);
+    take_text(h->content_type, sizeof h->content_type, value);
+  } else if (equal_nocase(name, "Retry-After")) {
+    take_text(h->retry_after, sizeof h->retry_after, value);
   } else if (equal_nocase(name, "Content-Encoding")) {
     h->encoded = h->encoded || !equal_nocase(value, "identity");
   } else if (equal_nocase(name, "Transfer-Encoding")) {

@@ -12,6 +12,7 @@
 struct kube_upgrade_head {
   int http, minor;
   char content_type[128];
+  char retry_after[64];     /* seconds or a date, "": not said */
   bool upgrade, connection; /* Upgrade: websocket, Connection: Upgrade */
   bool extension;           /* one that was never offered */
   unsigned accepts;         /* how often Sec-WebSocket-Accept came */

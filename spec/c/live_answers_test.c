@@ -55,6 +55,9 @@
     .body = STATUS "\"status\":\"Failure\",\"reason\":\"" word "\"}",          \
     __VA_ARGS__                                                                \
   }
+#define ABSENT                                                                 \
+  STATUS "\"reason\":\"NotFound\",\"details\":{\"name\":\"x\","                \
+         "\"kind\":\"networks\"}}"
 #define NETWORKS "/apis/networking.gke.io/v1/networks"
 #define LIST_NET "discovery\nGET " NETWORKS "?limit=500\n"
 #define WHY      "GET /apis/networking.gke.io/v1\n"
@@ -99,6 +102,30 @@ static const struct live_row absent[] = {
      "get networks.networking.gke.io name=x",
      "NOT_FOUND/not-found 404 served verdict",
      "discovery\nGET " NETWORKS "/x\n"},
+    {"2.4 a subresource that its API does not have",
+     {KNOWN,
+      {.http = 404, .match = NETWORKS "/x/status", .body = ABSENT},
+      SERVED},
+     "get networks.networking.gke.io name=x sub=status",
+     "NOT_FOUND/subresource-not-served 404 served",
+     "discovery\nGET " NETWORKS "/x/status\n" WHY},
+    {"2.4 an absent object with a subresource that its API has",
+     {KNOWN,
+      {.http = 404, .match = NETWORKS "/x/status", .body = ABSENT},
+      {.match = "/apis/networking.gke.io/v1 ",
+       .body = "{\"kind\":\"APIResourceList\",\"groupVersion\":"
+               "\"networking.gke.io/v1\",\"resources\":[{\"name\":\"networks"
+               "\",\"kind\":\"Network\"},{\"name\":\"networks/status\"}]}"}},
+     "get networks.networking.gke.io name=x sub=status",
+     "NOT_FOUND/not-found 404 served verdict",
+     "discovery\nGET " NETWORKS "/x/status\n" WHY},
+    {"2.4 nobody can say which subresources it has",
+     {KNOWN,
+      {.http = 404, .match = NETWORKS "/x/status", .body = ABSENT},
+      {.http = 403, .body = "{}"}},
+     "get networks.networking.gke.io name=x sub=status",
+     "INTERNAL/discovery-incomplete 404 served",
+     "discovery\nGET " NETWORKS "/x/status\n" WHY},
     {"W5 a balancer's page",
      {KNOWN,
       {.http = 404, .type = "text/html", .body = "<html>", .match = NETWORKS},

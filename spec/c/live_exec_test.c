@@ -239,10 +239,41 @@ static int end(void **state)
   return 0;
 }
 
+/* What a server asks to wait in its head: then the command is asked for again,
+ * as it was not run. */
+static void test_retry_after(void **state)
+{
+  static const struct {
+    const char *headers, *result, *requests;
+  } rows[] = {
+      {"Retry-After: 0\r\n", "INVALID_REQUEST/bad-request 400", EXEC EXEC},
+      {"retry-after: Wed, 21 Oct 2015 07:28:00 GMT\r\n",
+       "INVALID_REQUEST/bad-request 400", EXEC EXEC},
+      {"Retry-After: soon\r\n", "SERVICE_UNAVAILABLE/unavailable 503", EXEC},
+      {"Retry-After: -1\r\n", "SERVICE_UNAVAILABLE/unavailable 503", EXEC},
+      {NULL, "SERVICE_UNAVAILABLE/unavailable 503", EXEC},
+  };
+  (void)state;
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    const struct wire_answer answers[] = {
+        {.http = 503, .body = "{}", .headers = rows[i].headers},
+        {.http = 400, .body = REFUSED},
+        {0}};
+    struct wire_server *s = tls_server(WIRE_GOOD, answers);
+    struct kube_config config = config_for(s);
+    struct kube_client *c = client_of(&config);
+    assert_exec(c, rows[i].result);
+    assert_string_equal(requests_of(s), rows[i].requests);
+    kube_client_close(c);
+    wire_stop(s);
+  }
+}
+
 int main(void)
 {
   static const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_identity),
+      cmocka_unit_test(test_retry_after),
       cmocka_unit_test(test_certificate),
       cmocka_unit_test(test_unauthenticated),
       cmocka_unit_test(test_verified),

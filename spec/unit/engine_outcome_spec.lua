@@ -197,6 +197,8 @@ describe("the outcome of a check", function()
     { "forbidden", "create pods: refused by admission control (HTTP 403): no service account",
       "no role lifts that; see what decides there: kubectl get resourcequota,limitrange -A; "
       .. "kubectl get validatingadmissionpolicies" },
+    { "subresource-not-served", "patch widgets.acme.com/status: the API is served, but has no subresource status",
+      "see which subresources its definition has: kubectl get crd widgets.acme.com -o yaml" },
     { "tls-verify", "SSL certificate problem: unable to get local issuer certificate",
       "give the authority that signed the server's certificate: kubectl config set-cluster NAME "
       .. "--certificate-authority=FILE --embed-certs" },

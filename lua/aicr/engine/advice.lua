@@ -199,6 +199,11 @@ for reason, text in pairs(OF_POD) do
   end
 end
 
+BY_MESSAGE["subresource-not-served"] = function(_, message)
+  local resource = message:match("^%l+ ([%w.-]+)/") or "RESOURCE"
+  return ("see which subresources its definition has: kubectl get crd %s -o yaml"):format(resource)
+end
+
 function BY_MESSAGE.expired(_, message)
   return message:find("HTTP 410", 1, true) and AGAIN or FIX.unauthenticated
 end
