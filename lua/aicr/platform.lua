@@ -1,13 +1,16 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- Platforms of GPU clusters: their names, the objects of a training run on each, and how one is
 --- told from the nodes (platform-runtimes.md). All functions are pure.
+local detect = require "aicr.platform.detect"
 local env = require "aicr.platform.env"
 local match = require "aicr.platform.match"
 local merge = require "aicr.platform.merge"
 local names = require "aicr.platform.names"
+local nics = require "aicr.platform.nics"
 local overrides = require "aicr.platform.overrides"
 local run = require "aicr.platform.run"
 local runtime = require "aicr.platform.runtime"
+local sizing = require "aicr.platform.sizing"
 
 return {
   names = names.names,
@@ -26,4 +29,18 @@ return {
   merge_maps = merge.merge_maps,
   merge_dependency = merge.merge_dependency,
   build_run = run.build_run,
+  platform_of = detect.platform_of,
+  detect_platform = detect.detect_platform,
+  gpu_architecture = detect.gpu_architecture,
+  product_label_value = detect.product_label_value,
+  detect_architecture = detect.detect_architecture,
+  gpu_defaults = sizing.gpu_defaults,
+  sizes = sizing.sizes,
+  gpu_capacity = sizing.gpu_capacity,
+  require_gpu_capacity = sizing.require_gpu_capacity,
+  gpus_needed = sizing.gpus_needed,
+  detect_nic_resource = nics.detect_nic_resource,
+  detect_gke_networks = nics.detect_gke_networks,
+  interface_pairs = nics.interface_pairs,
+  detect_tcpxo_release = nics.detect_tcpxo_release,
 }

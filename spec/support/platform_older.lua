@@ -38,6 +38,39 @@ function M.runtime(runtime)
   return support.marked(out)
 end
 
+--- Nodes that ours takes for what the older revision took these for: nscale was told by a resource
+--- of openstack nodes.
+function M.nodes(nodes)
+  local out = {}
+  for i, node in ipairs(nodes) do
+    out[i] = value.copy(node)
+    local id = node.providerID or ""
+    if id:find "^nscale://" then
+      out[i].providerID = "other://"
+    elseif id:find "^openstack://" and (node.allocatable or {})["nscale.com/rdmashare"] then
+      out[i].providerID = "nscale://"
+    end
+  end
+  return out
+end
+
+--- It knew blanks in products as little as the one of two words.
+function M.architecture(product, arch)
+  if arch == "rtxpro6000" then
+    return "rtx"
+  end
+  return product:find " " and product:gsub("^NVIDIA%-", ""):gsub("^(.-)%-.*$", "%1"):lower() or arch
+end
+
+--- GB200 had NICs on oci.
+function M.sizes(args, sizes)
+  local out = value.copy(sizes)
+  if args.arch == "gb200" and args.platform == "oci" then
+    out.mlnxPerNode = 8
+  end
+  return out
+end
+
 --- Two variables were forwarded to the ranks, whatever the run's environment.
 function M.mpi_args(args, mnnvl)
   local out, i = json.array(), 1

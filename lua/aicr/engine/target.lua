@@ -2,6 +2,8 @@
 --- Looks at the nodes once, for the head of the report and the platform of the run. It is started
 --- like a check; what it finds it records as extra: gpu_nodes, gpus, gpu_nodes_empty (marked as GPU
 --- nodes, without a GPU), platform, or a reason.
+local detect = require "aicr.platform.detect"
+
 local function count(quantity)
   return math.tointeger(tonumber(quantity)) or 0
 end
@@ -14,30 +16,14 @@ local function is_marked(node)
     or labels["feature.node.kubernetes.io/pci-10de.present"] == "true"
 end
 
-local PREFIX <const> = {
-  ["aws://"] = "aws", ["gce://"] = "gcp", ["azure://"] = "azure", ["ocid1."] = "oci",
-  ["nscale://"] = "nscale", ["openstack://"] = "onprem", ["metal3://"] = "mistral",
-}
-
---- The platform of one node by platform-runtimes.md 5.1, newest revision; nil where it would be a
---- guess: no provider ID and no label of a known site, or a provider that is not in the table.
+--- The platform of one node, nil where it would be a guess.
 local function platform_of(node)
-  local labels = node.metadata.labels or {}
-  local id = node.spec and node.spec.providerID or ""
-  if id == "" then
-    local host = labels["kubernetes.io/hostname"] or ""
-    if host:find("forge", 1, true) or labels["nke.nvidia.com/site-name"] then
-      return "forge"
-    end
-    return labels["cloud.google.com/gke-accelerator"] and "gcp" or nil
-  elseif id:sub(1, 11) == "kubevirt://" then
-    return labels["node-role.together.ai/worker"] and "togetherai" or "onprem"
+  local name, told = detect.platform_of(node)
+  if told then
+    return name
   end
-  for prefix, name in pairs(PREFIX) do
-    if id:sub(1, #prefix) == prefix then
-      return name
-    end
-  end
+  local labels, id = node.metadata.labels or {}, node.spec and node.spec.providerID or ""
+  return id == "" and labels["cloud.google.com/gke-accelerator"] and "gcp" or nil
 end
 
 local function note_platform(seen, node)

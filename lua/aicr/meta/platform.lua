@@ -189,4 +189,118 @@ function platform.merge_dependency(dependencies, override) end
 ---@nodiscard
 function platform.build_run(run) end
 
+---@class aicr.platform.Found
+---@field platform string
+---@field told boolean false where onprem is only what is left
+---@field why string which node, and what of it
+---@field note? string what to say to the user of it
+
+---@class aicr.platform.Sizes
+---@field NodesPerJob? integer
+---@field GpusPerNode integer
+---@field MlnxPerNode integer
+---@field EnableMNNVL boolean
+---@field warning? string
+
+---@class aicr.platform.Capacity
+---@field kept table[] nodes
+---@field excluded {node: string, has: integer}[]
+---@field messages string[] a sentence for each that is left out
+
+--- The platform of one node.
+---@param node table
+---@return string platform
+---@return boolean told false where onprem is only what is left
+---@return string why
+---@nodiscard
+function platform.platform_of(node) end
+
+--- The platform of nodes, onprem of none. Raises CONFLICT/`mixed-platforms`.
+---@param nodes table[]
+---@param opts? {lenient: boolean?} the first node by name speaks for all
+---@return aicr.platform.Found
+---@nodiscard
+function platform.detect_platform(nodes, opts) end
+
+--- "gb200" for "NVIDIA-GB200-NVL72"; "" of nothing.
+---@param product string
+---@return string
+---@nodiscard
+function platform.gpu_architecture(product) end
+
+--- A device's name as the product label would say it.
+---@param name string
+---@return string
+---@nodiscard
+function platform.product_label_value(name) end
+
+--- What most nodes have; of as many, the first by name. `arch` is "unknown" where no node says it.
+---@param nodes table[]
+---@param opts? {slices: table[]?, arch: string?} ResourceSlices; as the user says it
+---@return {arch: string, kept: table[], excluded: {node: string, arch: string}[], note: string?}
+---@nodiscard
+function platform.detect_architecture(nodes, opts) end
+
+--- GPUs and NICs of a node where nobody says them.
+---@param arch string
+---@param name? string the platform
+---@return {gpusPerNode: integer, mlnxPerNode: integer, mnnvl: boolean, known: boolean}
+---@nodiscard
+function platform.gpu_defaults(arch, name) end
+
+--- What is asked for, else the defaults. Raises INVALID_REQUEST/`size`.
+---@param arch string
+---@param name string the platform
+---@param given {nodes: integer?, gpus: integer?, nics: integer?, mnnvl: boolean?}
+---@return aicr.platform.Sizes
+---@nodiscard
+function platform.sizes(arch, name, given) end
+
+--- Leaves out nodes that say that they have fewer GPUs than needed.
+---@param nodes table[]
+---@param need integer GPUs a node; 0: none is left out
+---@return aicr.platform.Capacity
+---@nodiscard
+function platform.gpu_capacity(nodes, need) end
+
+--- The same; raises CONFLICT/`too-few-gpus`, a verdict, when none is left.
+---@param nodes table[]
+---@param need integer
+---@return aicr.platform.Capacity
+function platform.require_gpu_capacity(nodes, need) end
+
+--- The most GPUs that a container of the objects asks for.
+---@param objects table[]
+---@return integer
+---@nodiscard
+function platform.gpus_needed(objects) end
+
+--- The NIC resource that all nodes have enough of, on premises; "" and why where there is not just one.
+---@param nodes table[]
+---@param run {platform: string, arch: string, nics: integer?, given: string?}
+---@return {resource: string, why: string?}
+---@nodiscard
+function platform.detect_nic_resource(nodes, run) end
+
+--- The eight networks of GPUDirect-TCPXO.
+---@param nodes table[]
+---@param opts? {networks: string[]?} as the user says them
+---@return {networks: string[], order: "host"|"name"|"default"|"given", warning: string?}
+---@nodiscard
+function platform.detect_gke_networks(nodes, opts) end
+
+--- The pairs of the interfaces annotation, eth0 first.
+---@param networks string[]
+---@return aicr.gke.Pair[]
+---@nodiscard
+function platform.interface_pairs(networks) end
+
+--- The release of the TCPXO plug-in on the nodes. Raises INVALID_REQUEST/`release` for one that is none.
+---@param nodes table[]
+---@param pods table[] of kube-system
+---@param opts? {release: string?} as the user says it
+---@return {tag: string, cuda: integer, daemon: string, exact: boolean, warning: string?}
+---@nodiscard
+function platform.detect_tcpxo_release(nodes, pods, opts) end
+
 return platform
