@@ -7,7 +7,7 @@ PREFIX ?= /usr/local
 CLUSTER ?= 1
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test cluster-up cluster-down lint fuzz bench install clean
+.PHONY: build demo test soak cluster-up cluster-down lint fuzz bench install clean
 
 # $(call built,PRESET)
 built = cmake --preset $(1) && cmake --build --preset $(1) -j $(JOBS)
@@ -35,6 +35,14 @@ test:
 	-@spec/cluster/build
 	@spec/support/run_tests build/asan -j $(JOBS)
 endif
+
+# What the tests take a sample of, whole: for hours without anybody waiting
+soak:
+	@spec/support/need_packages test cluster
+	$(call built,asan)
+	@spec/cluster/up
+	@AICR_SOAK=1 spec/support/busted build/asan \
+	  spec/cluster/training_interrupt_spec.lua
 
 # The test cluster, for people
 cluster-up:

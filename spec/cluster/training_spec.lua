@@ -2,6 +2,7 @@
 -- aicr.training on the real Trainer: what a TrainJob wrote is taken, whatever goes wrong is told, and nothing is left.
 require "aicr_native"
 local json = require "aicr.json"
+local cluster = require "spec.support.cluster"
 local objects = require "spec.support.cluster_objects"
 local training = require "spec.support.cluster_training"
 
@@ -144,7 +145,7 @@ local ROWS <const> = {
       local gone = first_pod(namespace, "node")
       objects.must("DELETE", pod_path(namespace, gone))
       run:saw("workers 1/", PATIENCE_S)
-      require "spec.support.cluster".eventually("another worker runs", PATIENCE_S, function()
+      cluster.eventually("another worker runs", PATIENCE_S, function()
         local live = 0
         for _, pod in ipairs(training.pods(namespace, "node")) do
           live = live + (pod.metadata.name ~= gone and pod.status.phase == "Running" and 1 or 0)
@@ -190,6 +191,151 @@ local ROWS <const> = {
     end,
   },
 }
+
+-- Rows about what was there before.
+local function leave(namespace)
+  training.leave_namespace(namespace)
+end
+
+local function is_idle(namespace)
+  assert.is_nil(training.pods(namespace, "launcher")[1])
+end
+
+local function hold(namespace)
+  training.leave_namespace(namespace)
+  local map = objects.config_map(namespace, "held", { finalizers = json.array { "example.com/held" } })
+  objects.must("POST", ("/api/v1/namespaces/%s/configmaps"):format(namespace), map)
+  objects.must("DELETE", "/api/v1/namespaces/" .. namespace)
+end
+
+local function free(namespace)
+  objects.must("PATCH", ("/api/v1/namespaces/%s/configmaps/held"):format(namespace),
+    { metadata = { finalizers = json.null } }, "application/merge-patch+json")
+end
+
+local API <const> = "trainer.kubeflow.org/v1alpha1"
+local OLD_POD <const> = { spec = {
+  restartPolicy = "Never", containers = json.array { { name = "node", image = "aicr.local/busybox:1" } },
+} }
+local OLD_RUNTIME <const> = {
+  apiVersion = API, kind = "TrainingRuntime", metadata = { name = "spec-runtime" },
+  spec = { mlPolicy = { numNodes = 1 }, template = { spec = { replicatedJobs = json.array {
+    { name = "node", replicas = 1, template = { spec = { template = OLD_POD } } },
+  } } } },
+}
+local OLD_JOB <const> = {
+  apiVersion = API, kind = "TrainJob",
+  metadata = { name = "spec-job", finalizers = json.array { "example.com/held" } },
+  spec = { suspend = true, runtimeRef = { name = "spec-runtime", kind = "TrainingRuntime" } },
+}
+
+table.move({
+  {
+    name = "in a namespace that aicr-run has not made is refused, and that one stays",
+    how = {}, before = function(namespace) training.leave_namespace(namespace, { owner = "somebody" }) end,
+    outcome = "error", reason = "namespace-foreign", code = "CONFLICT", stays = true,
+  },
+  {
+    name = "in a namespace with a pod at work is refused, and both stay", how = {},
+    before = function(namespace)
+      leave(namespace)
+      -- There may be no service account yet.
+      local path = "/api/v1/namespaces/" .. namespace
+      objects.must("POST", path .. "/serviceaccounts", { metadata = { name = "spec" } })
+      objects.must("POST", path .. "/pods",
+        cluster.pod("theirs", "sleep 600", { serviceAccountName = "spec" }))
+    end,
+    outcome = "error", reason = "namespace-in-use", code = "CONFLICT", stays = true,
+    check = function(result, namespace)
+      contains(result.check.message, "theirs")
+      assert.is_nil(objects.must("GET", pod_path(namespace, "theirs")).metadata.deletionTimestamp)
+    end,
+  },
+  {
+    name = "is refused while somebody holds the lock, which stays as it is", how = {},
+    before = function(namespace)
+      leave(namespace)
+      training.leave_lock(namespace, 30)
+    end,
+    outcome = "error", reason = "locked", code = "CONFLICT", stays = true, check = function(result, namespace)
+      contains(result.check.message, "somebody renewed its lock spec-lock")
+      assert.equal("somebody", training.lock(namespace).spec.holderIdentity)
+      is_idle(namespace)
+    end,
+  },
+  {
+    name = "takes over a lock that is stale, and the namespace with it", how = {},
+    before = function(namespace)
+      leave(namespace)
+      training.leave_lock(namespace, 21 * 60)
+    end,
+    outcome = "pass", check = function(result)
+      contains(json.encode(result.check.evidence), "taken over from somebody")
+    end,
+  },
+  {
+    name = "takes the place of one of that name, and its runtime of that runtime", how = {},
+    before = function(namespace)
+      leave(namespace)
+      local path = ("/apis/%s/namespaces/%s"):format(API, namespace)
+      objects.must("POST", path .. "/trainingruntimes", OLD_RUNTIME)
+      cluster.eventually("a TrainJob is taken", 30, function()
+        local answer = objects.send("POST", path .. "/trainjobs", OLD_JOB)
+        return answer.http == 201, answer.body
+      end)
+    end,
+    act = function(namespace, run)
+      run:saw("an old TrainJob spec-job is being removed", PATIENCE_S)
+      objects.must("PATCH", ("/apis/%s/namespaces/%s/trainjobs/spec-job"):format(API, namespace),
+        { metadata = { finalizers = json.null } }, "application/merge-patch+json")
+    end,
+    outcome = "pass", check = function(result)
+      assert.equal(2, result.check.extra.jobs)
+    end,
+  },
+  {
+    name = "waits for an old namespace to finish terminating", how = {}, before = hold,
+    act = function(namespace, run)
+      run:saw(("an old namespace %s is terminating"):format(namespace), PATIENCE_S)
+      free(namespace)
+    end,
+    outcome = "pass",
+  },
+  {
+    name = "does not wait for ever for an old namespace", how = { times = { namespace = "2s" } }, before = hold,
+    outcome = "error", reason = "namespace-terminating", code = "TIMEOUT", stays = true,
+    check = function(_, namespace)
+      free(namespace)
+    end,
+  },
+  {
+    name = "that loses its lock to somebody is an error, and removes nothing", how = { launcher = "sleep 600" },
+    act = running_then(function(namespace)
+      training.take_lock(namespace)
+    end),
+    outcome = "error", reason = "lock-lost", code = "CONFLICT", stays = true, check = function(result, namespace)
+      contains(result.check.message, "somebody holds it")
+      assert.equal("somebody", training.lock(namespace).spec.holderIdentity)
+      assert.is_nil(training.pods(namespace, "launcher")[1].metadata.deletionTimestamp)
+    end,
+  },
+  {
+    name = "whose lock is deleted is an error, and removes nothing", how = { launcher = "sleep 600" },
+    act = running_then(function(namespace)
+      objects.must("DELETE", ("/apis/coordination.k8s.io/v1/namespaces/%s/leases/spec-lock"):format(namespace))
+    end),
+    outcome = "error", reason = "lock-lost", code = "CONFLICT", stays = true, check = function(result)
+      contains(result.check.message, "it was deleted")
+    end,
+  },
+  {
+    name = "whose namespace is deleted midway is an error", how = { launcher = "sleep 600" },
+    act = running_then(function(namespace)
+      training.remove(namespace)
+    end),
+    outcome = "error",
+  },
+}, 1, 10, #ROWS + 1, ROWS)
 
 local function start(row)
   row.namespace = training.namespace()

@@ -69,7 +69,7 @@ local BODY <const> = [[
         return text:find("Avg bus bandwidth", 1, true) ~= nil
       end,
       created = function(runtime)
-        ctx:extra { stored = runtime.metadata.uid }
+        ctx:extra { stored = runtime.metadata.uid, jobs = #runtime.spec.template.spec.replicatedJobs }
         {created}
       end,
       {options}
@@ -175,6 +175,23 @@ end
 --- Lets a launcher that holds go on.
 function M.go(namespace)
   cluster.kubectl("-n", namespace, "exec", M.pods(namespace, "launcher")[1].metadata.name, "--", "touch", "/tmp/go")
+end
+
+local KINDS <const> = "trainjobs,trainingruntimes,jobsets,jobs,pods,leases,configmaps,secrets,services,serviceaccounts"
+
+--- Every object in the namespaces of that name, and those namespaces themselves.
+---@param is_one fun(namespace: string): boolean
+---@return string[] "kind namespace/name"
+function M.objects(is_one)
+  local found = {}
+  local list = cluster.kubectl("get", "namespaces," .. KINDS, "-A", "--no-headers", "-o",
+    "custom-columns=K:.kind,S:.metadata.namespace,N:.metadata.name")
+  for kind, space, name in list:gmatch "(%S+) +(%S+) +(%S+)\n" do
+    if is_one(kind == "Namespace" and name or space) then
+      found[#found + 1] = ("%s %s/%s"):format(kind, space, name)
+    end
+  end
+  return found
 end
 
 --- Starts the check.
