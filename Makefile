@@ -36,7 +36,7 @@ test:
 	@spec/support/run_tests build/asan -j $(JOBS)
 endif
 
-# What the tests take a sample of, whole: for hours without anybody waiting
+# What the tests take a sample of, whole
 soak:
 	@spec/support/need_packages test cluster
 	$(call built,asan)
