@@ -73,6 +73,12 @@ enum kube_resolved {
   KUBE_RESOLVE_WAIT /* discovery is on its way: again after a poll */
 };
 
+/* What a call that looks for its resource has asked. All zero at its begin. */
+struct kube_resolving {
+  uint64_t after; /* the first discovery that began after it */
+  bool anew;      /* what is known from before has misled it */
+};
+
 struct kube_backend;
 struct kube_transfer; /* one request in flight, owned by the backend */
 
@@ -94,11 +100,13 @@ struct kube_backend_ops {
   /* Finds the resource that a name from kube_resource_name() means (plural,
    * singular, short name; version empty: the preferred one), or, where plural
    * is empty, that a group, version and kind mean; fills *r.
-   * NOT_FOUND/"api-not-served" (a verdict) only when that was proved;
+   * NOT_FOUND/"api-not-served" (a verdict) only when that was proved by what
+   * was asked after *how was begun;
    * INTERNAL/"not-recorded" when a recording cannot tell;
    * INVALID_REQUEST/"ambiguous"; or why discovery failed, with its facts in
    * *failure. */
   enum kube_resolved (*resolve)(struct kube_backend *b, struct kube_resource *r,
+                                struct kube_resolving *how,
                                 struct kube_failure *failure,
                                 struct aicr_error *err);
   /* What is known here of a resource: for `served` of a failure. NULL: it has

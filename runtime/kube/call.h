@@ -40,6 +40,10 @@ struct kube_call {
   struct kube_call_spec spec; /* the same */
   struct aicr_buf path, group_path;
   struct kube_request probe;
+  struct kube_resolving resolving;
+  struct kube_resource was; /* before it was looked up anew */
+  enum kube_served explained;
+  bool again; /* it was looked up anew, for it was answered 404 */
   enum kube_phase phase;
   struct kube_transfer *transfer;
   struct kube_answer answer;
@@ -80,6 +84,11 @@ bool kube_call_no_memory(struct aicr_error *err);
 
 /* Does a JSON text begin an object? */
 bool kube_is_object(const char *text);
+
+/* Looks the resource up anew, for the request was answered 404 and discovery
+ * says `served` of it. */
+bool kube_call_look_up(struct kube_call *call, enum kube_served served,
+                       struct aicr_error *err);
 
 /* Ends the call with what was put into call->error. */
 void kube_call_fail(struct kube_call *call);

@@ -5,6 +5,8 @@
 #include "core/text.h"
 #include "kube/call.h"
 #include "kube/fixed_text.h"
+#include "kube/record_call.h"
+#include "kube/status.h"
 
 static void set_resource(struct kube_failure *f, const struct kube_resource *r)
 {
@@ -76,7 +78,8 @@ static enum kube_resolved resolve(struct kube_call *call,
     return KUBE_RESOLVE_FAILED;
   }
   struct kube_resource written = *r;
-  enum kube_resolved found = b->ops->resolve(b, r, &call->failure, err);
+  enum kube_resolved found =
+      b->ops->resolve(b, r, &call->resolving, &call->failure, err);
   if (found == KUBE_RESOLVE_WAIT) {
     return found;
   }
@@ -171,6 +174,35 @@ bool kube_call_send(struct kube_call *call, struct aicr_error *err)
   return true;
 }
 
+/* The resource of a request that was answered 404 has been looked up anew.
+ * False when there is nothing else to ask for: then the answer stands. */
+static bool is_worth_it(struct kube_call *call, struct aicr_error *err)
+{
+  const struct kube_resource *is = &call->rq.resource, *was = &call->was;
+  if (call->explained == KUBE_SERVED_NO &&
+      strcmp(is->version, was->version) == 0 &&
+      strcmp(is->plural, was->plural) == 0) {
+    kube_record_failure(call);
+    kube_status_error(&call->rq, &call->answer, call->explained, err,
+                      &call->failure);
+    return false;
+  }
+  kube_answer_free(&call->answer);
+  memset(&call->answer, 0, sizeof call->answer);
+  aicr_buf_reset(&call->path);
+  return true;
+}
+
+bool kube_call_look_up(struct kube_call *call, enum kube_served served,
+                       struct aicr_error *err)
+{
+  call->again = true;
+  call->explained = served;
+  call->was = call->rq.resource;
+  call->resolving = (struct kube_resolving){.anew = true};
+  return kube_call_go_on(call, err);
+}
+
 /* Sends the request once its resource is known. False: nothing is sent, with
  * *err unless that was all that was asked for. */
 bool kube_call_go_on(struct kube_call *call, struct aicr_error *err)
@@ -195,7 +227,7 @@ bool kube_call_go_on(struct kube_call *call, struct aicr_error *err)
     call->resolved = true;
     return false;
   }
-  if (!check_shape(spec, err) ||
+  if ((call->again && !is_worth_it(call, err)) || !check_shape(spec, err) ||
       !kube_resource_path(&call->rq.resource, spec->ns, spec->name,
                           spec->subresource, &call->path, err)) {
     return false;

@@ -306,15 +306,41 @@ static bool may_lack(const struct kube_call *call)
   return call->rq.subresource != NULL && call->rq.resource.group[0] != '\0';
 }
 
-static void explained(struct kube_call *call, const struct kube_answer *answer)
+/* An answer 404 to what is served, or to a version that the check did not name:
+ * is it another one by now, or did serving lag behind discovery? */
+static bool may_be_elsewhere(const struct kube_call *call,
+                             enum kube_served served)
+{
+  struct kube_resource named;
+  struct aicr_error ignored;
+  if (call->again || call->answer.http != 404 ||
+      served == KUBE_SERVED_UNKNOWN) {
+    return false;
+  }
+  return served == KUBE_SERVED_YES ||
+         (call->spec.resource != NULL &&
+          kube_resource_name(call->spec.resource, strlen(call->spec.resource),
+                             &named, &ignored) &&
+          named.version[0] == '\0');
+}
+
+/* False while there is nothing for the owner to see yet. */
+static bool explained(struct kube_call *call, const struct kube_answer *answer)
 {
   bool named = kube_status_names_object(&call->answer);
   enum kube_served served = kube_discovery_served(&call->rq.resource, answer);
   bool lacks = named && kube_discovery_lacks(&call->rq.resource,
                                              call->rq.subresource, answer);
+  if (!named && may_be_elsewhere(call, served)) {
+    if (kube_call_look_up(call, served, &call->error)) {
+      return false;
+    }
+    kube_call_fail(call);
+    return true;
+  }
   kube_call_fail_answer(call, named ? KUBE_SERVED_YES : served);
   if (!named || strcmp(call->error.reason, "not-found") != 0) {
-    return;
+    return true;
   }
   if (served == KUBE_SERVED_UNKNOWN) {
     aicr_fail(&call->error, AICR_INTERNAL, "discovery-incomplete",
@@ -328,6 +354,7 @@ static void explained(struct kube_call *call, const struct kube_answer *answer)
               call->failure.verb, call->failure.resource, call->rq.subresource,
               call->rq.subresource);
   }
+  return true;
 }
 
 /* … or to the question why it failed, or to the request for the next page. */
@@ -346,9 +373,9 @@ bool kube_call_take(struct kube_call *call, struct kube_answer *answer)
   }
   call->looks_ahead = AHEAD_NONE;
   if (call->phase == PHASE_EXPLAIN) {
-    explained(call, answer);
+    bool told = explained(call, answer);
     kube_answer_free(answer);
-    return true;
+    return told;
   }
   struct kube_answer *a = &call->answer;
   *a = *answer;

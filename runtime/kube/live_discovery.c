@@ -5,7 +5,7 @@
 #include "kube/live_internal.h"
 #include "kube/status.h"
 
-/* A miss is believed when discovery is not older than this. */
+/* That discovery failed, which is no verdict, is believed for so long. */
 #define FRESH_MS 1000
 
 /* Groups that every server serves in their version 1: no discovery needed. */
@@ -48,6 +48,7 @@ static bool begin(struct kube_live *l, struct aicr_error *err)
   kube_discovery_free(&l->discovery);
   l->discovery_error.code = AICR_CODE_NONE;
   l->discovered = DISCOVERY_ASKED;
+  l->discovery_round++;
   if (ask(l, "/api", err) && ask(l, "/apis", err)) {
     return true;
   }
@@ -72,6 +73,7 @@ static bool known_anyway(const struct kube_live *l, struct kube_resource *r)
 
 enum kube_resolved kube_live_resolve(struct kube_backend *backend,
                                      struct kube_resource *r,
+                                     struct kube_resolving *how,
                                      struct kube_failure *failure,
                                      struct aicr_error *err)
 {
@@ -82,14 +84,20 @@ enum kube_resolved kube_live_resolve(struct kube_backend *backend,
     *r = *b;
     return KUBE_RESOLVED;
   }
+  if (how->after == 0) {
+    how->after = l->discovery_round + 1;
+  }
+  /* What has come just now is missing in an answer from before. */
+  bool asked = l->discovery_round >= how->after;
   if (l->discovered == DISCOVERY_DONE && l->discovery_error.code == 0) {
-    if (kube_discovery_resolve(&l->discovery, r, err)) {
+    if ((asked || !how->anew) &&
+        kube_discovery_resolve(&l->discovery, r, err)) {
       return KUBE_RESOLVED;
     }
-    if (!old) {
+    if (asked) {
       return KUBE_RESOLVE_FAILED;
     }
-  } else if (l->discovered == DISCOVERY_DONE && !old) {
+  } else if (l->discovered == DISCOVERY_DONE && (asked || !old)) {
     if (known_anyway(l, r)) {
       return KUBE_RESOLVED;
     }

@@ -77,6 +77,7 @@ struct kube_live {
   struct kube_discovery discovery;
   enum { DISCOVERY_NONE, DISCOVERY_ASKED, DISCOVERY_DONE } discovered;
   unsigned discovery_asked;
+  uint64_t discovery_round;          /* how often it was begun */
   struct aicr_error discovery_error; /* code NONE: it was read */
   struct kube_failure discovery_failure;
   int64_t discovered_ms;
@@ -137,6 +138,7 @@ void kube_live_trace(const struct kube_transfer *t, int64_t now_ms);
 /* live_discovery.c */
 enum kube_resolved kube_live_resolve(struct kube_backend *b,
                                      struct kube_resource *r,
+                                     struct kube_resolving *how,
                                      struct kube_failure *failure,
                                      struct aicr_error *err);
 void kube_live_discovered(struct kube_live *l, struct kube_transfer *t);

@@ -89,9 +89,11 @@ static bool poll_answer(struct kube_backend *b, int timeout_ms, void **owner,
 
 static enum kube_resolved resolve(struct kube_backend *b,
                                   struct kube_resource *r,
+                                  struct kube_resolving *how,
                                   struct kube_failure *failure,
                                   struct aicr_error *err)
 {
+  (void)how;
   (void)failure;
   if (r->plural[0] == '\0') {
     /* an object is only named to write it, which is refused later */

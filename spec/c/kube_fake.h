@@ -115,11 +115,13 @@ static bool fake_poll(struct kube_backend *b, int timeout_ms, void **owner,
 
 static enum kube_resolved fake_resolve(struct kube_backend *b,
                                        struct kube_resource *r,
+                                       struct kube_resolving *how,
                                        struct kube_failure *failure,
                                        struct aicr_error *err)
 {
   const struct fake *f = (struct fake *)(void *)b;
   const struct kube_resource *known = kube_builtin_by_name(NULL, r->plural);
+  (void)how;
   (void)failure;
   if (f->unresolved != NULL && strcmp(f->unresolved, "api-not-served") == 0) {
     aicr_verdict(err, AICR_NOT_FOUND, f->unresolved, "not served");

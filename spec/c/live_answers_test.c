@@ -20,7 +20,7 @@
     .body = "{\"kind\":\"APIResourceList\",\"groupVersion\":"                  \
             "\"networking.gke.io/v1\",\"resources\":[]}",                      \
   }
-#define KNOWN                                                                  \
+#define KNOWN_AS(version)                                                      \
   {                                                                            \
       .match = "/api ",                                                        \
       .body = "{\"kind\":\"APIGroupDiscoveryList\",\"items\":[]}",             \
@@ -29,9 +29,17 @@
     .match = "/apis ",                                                         \
     .body = "{\"kind\":\"APIGroupDiscoveryList\",\"items\":[{\"metadata\":{"   \
             "\"name\":\"networking.gke.io\"},\"versions\":[{\"version\":"      \
-            "\"v1\",\"resources\":[{\"resource\":\"networks\","                \
+            "\"" version "\",\"resources\":[{\"resource\":\"networks\","       \
             "\"responseKind\":{\"kind\":\"Network\"},\"scope\":\"Cluster\"}]"  \
             "}]}]}",                                                           \
+  }
+#define KNOWN KNOWN_AS("v1")
+#define UNKNOWN                                                                \
+  {                                                                            \
+    .match = "/api",                                                           \
+    .body = "{\"kind\":\"APIGroupDiscoveryList\","                             \
+            "\"items\":[]}",                                                   \
+    .times = 2                                                                 \
   }
 #define PAGE_NOT_FOUND(...)                                                    \
   {                                                                            \
@@ -73,20 +81,51 @@ static const struct live_row absent[] = {
      "NOT_FOUND/api-not-served 404 not-served verdict",
      "discovery\n"},
     {"W1 a group that went after discovery",
-     {KNOWN, PAGE_NOT_FOUND(), PAGE_NOT_FOUND()},
+     {KNOWN, PAGE_NOT_FOUND(), PAGE_NOT_FOUND(), UNKNOWN},
      "list networks.networking.gke.io",
      "NOT_FOUND/api-not-served 404 not-served verdict",
+     LIST_NET WHY "discovery\n"},
+    {"W1 a version that went, and was named",
+     {KNOWN, PAGE_NOT_FOUND(), PAGE_NOT_FOUND()},
+     "list networks.v1.networking.gke.io",
+     "NOT_FOUND/api-not-served 404 not-served verdict",
      LIST_NET WHY},
+    {"W1 a version that went, and another one that came",
+     {KNOWN,
+      PAGE_NOT_FOUND(),
+      PAGE_NOT_FOUND(),
+      KNOWN_AS("v2"),
+      {.match = "/v2/networks", .body = "{\"items\":[]}"}},
+     "list networks.networking.gke.io",
+     "end",
+     LIST_NET WHY
+     "discovery\nGET /apis/networking.gke.io/v2/networks?limit=500\n"},
+    {"W1 a version that went, and discovery does not say where to",
+     {KNOWN, PAGE_NOT_FOUND(), PAGE_NOT_FOUND(),
+      FAILED(403, "Forbidden", ALWAYS)},
+     "list networks.networking.gke.io",
+     "NOT_FOUND/api-not-served 404 not-served verdict",
+     LIST_NET WHY "discovery\n"},
     {"W2 a namespace for what has none",
      {KNOWN},
      "list networks.networking.gke.io ns=a",
      "INVALID_REQUEST/bad-request",
      "discovery\n"},
     {"W2 discovery lists what the path lacks",
-     {KNOWN, PAGE_NOT_FOUND(.match = NETWORKS), SERVED},
+     {KNOWN, PAGE_NOT_FOUND(.match = NETWORKS), SERVED, KNOWN,
+      PAGE_NOT_FOUND(.match = NETWORKS), SERVED},
      "list networks.networking.gke.io",
      "INTERNAL/scope-mismatch 404 served",
-     LIST_NET WHY},
+     LIST_NET WHY LIST_NET WHY},
+    {"2.1 discovery comes a little before what it tells of",
+     {KNOWN,
+      PAGE_NOT_FOUND(.match = NETWORKS),
+      SERVED,
+      KNOWN,
+      {.match = NETWORKS, .body = "{\"items\":[]}"}},
+     "list networks.networking.gke.io",
+     "end",
+     LIST_NET WHY LIST_NET},
     {"W3 an unknown resource of a built-in group",
      {FAILED(404, "NotFound", .match = "/pods"),
       {.body = "{\"kind\":\"APIResourceList\",\"groupVersion\":\"v1\"}"}},
@@ -156,10 +195,10 @@ static const struct live_row absent[] = {
      "INTERNAL/discovery-incomplete 404",
      LIST_NET WHY},
     {"W6 a group without the resource",
-     {KNOWN, PAGE_NOT_FOUND(.match = NETWORKS), LACKING},
+     {KNOWN, PAGE_NOT_FOUND(.match = NETWORKS), LACKING, UNKNOWN},
      "list networks.networking.gke.io",
      "NOT_FOUND/api-not-served 404 not-served verdict",
-     LIST_NET WHY},
+     LIST_NET WHY "discovery\n"},
     {"W7 discovery fails",
      {KNOWN, PAGE_NOT_FOUND(.match = NETWORKS),
       FAILED(503, "ServiceUnavailable", ALWAYS)},

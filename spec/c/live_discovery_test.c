@@ -315,25 +315,29 @@ static void grow_old(struct kube_client *c)
 /* A CRD that comes, goes and comes back between calls. */
 static void test_changes(void **state)
 {
-  static const struct wire_answer without[] = {API, APIS(""), {0}};
+  static const struct wire_answer without[] = {
+      API, APIS(""), API, APIS(""), {0}};
   static const struct wire_answer with[] = {API, APIS(ACME), EMPTY, {0}};
   static const struct wire_answer gone[] = {
-      {.http = 404, .type = TEXT, .body = "404 page not found\n", ALWAYS}, {0}};
+      API,
+      APIS(""),
+      {.http = 404, .type = TEXT, .body = "404 page not found\n", ALWAYS},
+      {0}};
   (void)state;
   struct wire_server *s = wire_start(without, NULL);
   struct kube_client *c = client_at(wire_url(s));
   assert_answer(c, "list gadgets.acme.com", NO_API);
   assert_answer(c, "list gadgets.acme.com", NO_API);
-  assert_string_equal(requests_of(s), "discovery\n"); /* it is fresh */
+  /* It may have come between the two. */
+  assert_string_equal(requests_of(s), "discovery\ndiscovery\n");
   wire_rows(s, with);
-  grow_old(c);
   assert_answer(c, "list gadgets.acme.com", "end");
   assert_answer(c, "list gadgets.acme.com", "end");
   wire_rows(s, gone);
   assert_answer(c, "list gadgets.acme.com", NO_API);
   assert_string_equal(requests_of(s),
                       "GET /apis/acme.com/v1/gadgets?limit=500\n"
-                      "GET /apis/acme.com/v1\n");
+                      "GET /apis/acme.com/v1\ndiscovery\n");
   wire_rows(s, with);
   assert_answer(c, "list gadgets.acme.com", "end");
   kube_client_close(c);
@@ -358,6 +362,42 @@ static void test_recovery(void **state)
   assert_string_equal(
       requests_of(s),
       FROM("acme.com/v1") "GET /apis/acme.com/v1/gadgets?limit=500\n");
+  kube_client_close(c);
+  wire_stop(s);
+}
+
+/* What is missing is asked for once for all that began before that, and again
+ * for who came later. */
+static void test_shared_miss(void **state)
+{
+  enum { CALLS = 6 };
+  static const struct wire_answer held[] = {
+      {.match = "GET /api", .body = LIST(""), .how = WIRE_HOLD, ALWAYS}, {0}};
+  static const struct kube_call_spec gadgets = {.verb = KUBE_LIST,
+                                                .resource = "gadgets.acme.com"};
+  void *owner = NULL;
+  (void)state;
+  struct wire_server *s = wire_start(held, NULL);
+  struct kube_client *c = client_at(wire_url(s));
+  for (int i = 0; i < CALLS / 2; i++) {
+    kube_client_start(c, &gadgets, NULL);
+  }
+  while (wire_seen(s).requests < 2) {
+    assert_null(kube_client_poll(c, 10, &owner));
+  }
+  for (int i = 0; i < CALLS / 2; i++) {
+    kube_client_start(c, &gadgets, NULL);
+  }
+  wire_release(s);
+  for (int i = 0; i < CALLS;) {
+    struct kube_call *news = kube_client_poll(c, 1000, &owner);
+    if (news != NULL) {
+      assert_string_equal(kube_call_error(news)->reason, "api-not-served");
+      kube_call_close(news);
+      i++;
+    }
+  }
+  assert_string_equal(requests_of(s), "discovery\ndiscovery\n");
   kube_client_close(c);
   wire_stop(s);
 }
@@ -424,7 +464,10 @@ static void create(struct kube_client *c, const char *api_version,
 static void test_kinds(void **state)
 {
   static const struct wire_answer rows[] = {
-      API, APIS(ACME), {.http = 201, .body = "{}", ALWAYS}, {0}};
+      {.match = "GET /api ", .body = LIST("{\"metadata\":{}}"), ALWAYS},
+      {.match = "GET /apis ", .body = LIST(ACME), ALWAYS},
+      {.http = 201, .body = "{}", ALWAYS},
+      {0}};
   (void)state;
   struct wire_server *s = wire_start(rows, NULL);
   struct kube_client *c = client_at(wire_url(s));
@@ -435,6 +478,7 @@ static void test_kinds(void **state)
   create(c, "v1", "Namespace", "object {}");
   assert_string_equal(requests_of(s), "discovery\n"
                                       "POST /apis/acme.com/v1/gadgets\n"
+                                      "discovery\ndiscovery\ndiscovery\n"
                                       "POST /api/v1/namespaces\n");
   kube_client_close(c);
   wire_stop(s);
@@ -502,11 +546,18 @@ static void test_real(void **state)
   (void)state;
   char *api = shape("200-discovery-api-v2");
   char *apis = shape("200-discovery-apis-v2");
-  const struct wire_answer rows[] = {
-      {.match = "GET /api ", .body = api, .type = V2, .how = WIRE_CHUNKED},
-      {.match = "GET /apis ", .body = apis, .type = V2, .how = WIRE_GZIP},
-      EMPTY,
-      {0}};
+  const struct wire_answer rows[] = {{.match = "GET /api ",
+                                      .body = api,
+                                      .type = V2,
+                                      .how = WIRE_CHUNKED,
+                                      ALWAYS},
+                                     {.match = "GET /apis ",
+                                      .body = apis,
+                                      .type = V2,
+                                      .how = WIRE_GZIP,
+                                      ALWAYS},
+                                     EMPTY,
+                                     {0}};
   struct wire_server *s = wire_start(rows, NULL);
   struct kube_client *c = client_at(wire_url(s));
   struct aicr_buf expected;
@@ -516,6 +567,8 @@ static void test_real(void **state)
     assert_answer(c, asked[i][0], asked[i][1] == NULL ? NO_API : "end");
     if (asked[i][1] != NULL) {
       aicr_buf_addf(&expected, "GET %s?limit=500\n", asked[i][1]);
+    } else {
+      aicr_buf_adds(&expected, "discovery\n");
     }
   }
   assert_string_equal(requests_of(s), expected.data);
@@ -529,10 +582,15 @@ static void test_real(void **state)
 int main(void)
 {
   static const struct CMUnitTest single[] = {
-      cmocka_unit_test(test_cut),      cmocka_unit_test(test_changes),
-      cmocka_unit_test(test_recovery), cmocka_unit_test(test_shared),
-      cmocka_unit_test(test_kinds),    cmocka_unit_test(test_forbidden_kind),
-      cmocka_unit_test(test_accept),   cmocka_unit_test(test_real),
+      cmocka_unit_test(test_cut),
+      cmocka_unit_test(test_changes),
+      cmocka_unit_test(test_recovery),
+      cmocka_unit_test(test_shared),
+      cmocka_unit_test(test_shared_miss),
+      cmocka_unit_test(test_kinds),
+      cmocka_unit_test(test_forbidden_kind),
+      cmocka_unit_test(test_accept),
+      cmocka_unit_test(test_real),
   };
   struct rows rows = {0};
   for (size_t i = 0; i < COUNT(table); i++) {

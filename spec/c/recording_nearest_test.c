@@ -65,6 +65,7 @@ static void test_row(void **state)
   const struct row *row = *state;
   struct folder f;
   struct kube_resource r = {0};
+  struct kube_resolving how = {0};
   struct kube_failure failure = {0};
   struct aicr_error err = {.code = AICR_CODE_NONE};
   folder_make(&f);
@@ -72,7 +73,7 @@ static void test_row(void **state)
   struct kube_client *c = open_client(f.path, NULL);
   struct kube_backend *b = kube_client_backend(c);
   assert_true(kube_resource_name(row->name, strlen(row->name), &r, &err));
-  assert_int_equal(b->ops->resolve(b, &r, &failure, &err),
+  assert_int_equal(b->ops->resolve(b, &r, &how, &failure, &err),
                    KUBE_RESOLVE_FAILED);
   assert_string_equal(err.message, row->message);
   kube_client_close(c);
