@@ -313,8 +313,8 @@ static bool may_be_elsewhere(const struct kube_call *call,
 {
   struct kube_resource named;
   struct aicr_error ignored;
-  if (call->again || call->answer.http != 404 ||
-      served == KUBE_SERVED_UNKNOWN) {
+  if (call->again || call->rq.resource.group[0] == '\0' ||
+      call->answer.http != 404 || served == KUBE_SERVED_UNKNOWN) {
     return false;
   }
   return served == KUBE_SERVED_YES ||

@@ -366,42 +366,6 @@ static void test_recovery(void **state)
   wire_stop(s);
 }
 
-/* What is missing is asked for once for all that began before that, and again
- * for who came later. */
-static void test_shared_miss(void **state)
-{
-  enum { CALLS = 6 };
-  static const struct wire_answer held[] = {
-      {.match = "GET /api", .body = LIST(""), .how = WIRE_HOLD, ALWAYS}, {0}};
-  static const struct kube_call_spec gadgets = {.verb = KUBE_LIST,
-                                                .resource = "gadgets.acme.com"};
-  void *owner = NULL;
-  (void)state;
-  struct wire_server *s = wire_start(held, NULL);
-  struct kube_client *c = client_at(wire_url(s));
-  for (int i = 0; i < CALLS / 2; i++) {
-    kube_client_start(c, &gadgets, NULL);
-  }
-  while (wire_seen(s).requests < 2) {
-    assert_null(kube_client_poll(c, 10, &owner));
-  }
-  for (int i = 0; i < CALLS / 2; i++) {
-    kube_client_start(c, &gadgets, NULL);
-  }
-  wire_release(s);
-  for (int i = 0; i < CALLS;) {
-    struct kube_call *news = kube_client_poll(c, 1000, &owner);
-    if (news != NULL) {
-      assert_string_equal(kube_call_error(news)->reason, "api-not-served");
-      kube_call_close(news);
-      i++;
-    }
-  }
-  assert_string_equal(requests_of(s), "discovery\ndiscovery\n");
-  kube_client_close(c);
-  wire_stop(s);
-}
-
 /* One discovery for all that wait for it; what needs none does not wait. */
 static void test_shared(void **state)
 {
@@ -582,15 +546,10 @@ static void test_real(void **state)
 int main(void)
 {
   static const struct CMUnitTest single[] = {
-      cmocka_unit_test(test_cut),
-      cmocka_unit_test(test_changes),
-      cmocka_unit_test(test_recovery),
-      cmocka_unit_test(test_shared),
-      cmocka_unit_test(test_shared_miss),
-      cmocka_unit_test(test_kinds),
-      cmocka_unit_test(test_forbidden_kind),
-      cmocka_unit_test(test_accept),
-      cmocka_unit_test(test_real),
+      cmocka_unit_test(test_cut),      cmocka_unit_test(test_changes),
+      cmocka_unit_test(test_recovery), cmocka_unit_test(test_shared),
+      cmocka_unit_test(test_kinds),    cmocka_unit_test(test_forbidden_kind),
+      cmocka_unit_test(test_accept),   cmocka_unit_test(test_real),
   };
   struct rows rows = {0};
   for (size_t i = 0; i < COUNT(table); i++) {

@@ -374,15 +374,56 @@ static void test_large_error(void **state)
   aicr_free(body);
 }
 
+/* What is missing is asked for once for all that began before that, and again
+ * for who came later. */
+static void test_shared_miss(void **state)
+{
+  enum { CALLS = 6 };
+  static const struct wire_answer held[] = {
+      {.match = "GET /api",
+       .body = "{\"kind\":\"APIGroupDiscoveryList\",\"items\":[]}",
+       .how = WIRE_HOLD,
+       ALWAYS},
+      {0}};
+  static const struct kube_call_spec gadgets = {.verb = KUBE_LIST,
+                                                .resource = "gadgets.acme.com"};
+  void *owner = NULL;
+  (void)state;
+  struct wire_server *s = wire_start(held, NULL);
+  struct kube_client *c = client_at(wire_url(s));
+  for (int i = 0; i < CALLS / 2; i++) {
+    kube_client_start(c, &gadgets, NULL);
+  }
+  while (wire_seen(s).requests < 2) {
+    assert_null(kube_client_poll(c, 10, &owner));
+  }
+  for (int i = 0; i < CALLS / 2; i++) {
+    kube_client_start(c, &gadgets, NULL);
+  }
+  wire_release(s);
+  for (int i = 0; i < CALLS;) {
+    struct kube_call *news = kube_client_poll(c, 1000, &owner);
+    if (news != NULL) {
+      assert_string_equal(kube_call_error(news)->reason, "api-not-served");
+      kube_call_close(news);
+      i++;
+    }
+  }
+  assert_string_equal(requests_of(s), "discovery\ndiscovery\n");
+  kube_client_close(c);
+  wire_stop(s);
+}
+
 int main(void)
 {
   static const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_many),        cmocka_unit_test(test_streams),
-      cmocka_unit_test(test_cancel),      cmocka_unit_test(test_cancel_body),
-      cmocka_unit_test(test_close),       cmocka_unit_test(test_wake),
-      cmocka_unit_test(test_writes_once), cmocka_unit_test(test_idle_close),
-      cmocka_unit_test(test_reset),       cmocka_unit_test(test_bomb),
-      cmocka_unit_test(test_too_large),   cmocka_unit_test(test_large_error),
+      cmocka_unit_test(test_many),        cmocka_unit_test(test_shared_miss),
+      cmocka_unit_test(test_streams),     cmocka_unit_test(test_cancel),
+      cmocka_unit_test(test_cancel_body), cmocka_unit_test(test_close),
+      cmocka_unit_test(test_wake),        cmocka_unit_test(test_writes_once),
+      cmocka_unit_test(test_idle_close),  cmocka_unit_test(test_reset),
+      cmocka_unit_test(test_bomb),        cmocka_unit_test(test_too_large),
+      cmocka_unit_test(test_large_error),
   };
   return cmocka_run_group_tests_name("live flight", tests, ignore_pipe, NULL);
 }
