@@ -379,7 +379,7 @@ static void test_large_error(void **state)
 static void test_shared_miss(void **state)
 {
   enum { CALLS = 6 };
-  static const struct wire_answer held[] = {
+  static const struct wire_answer rows[] = {
       {.match = "GET /api",
        .body = "{\"kind\":\"APIGroupDiscoveryList\",\"items\":[]}",
        .how = WIRE_HOLD,
@@ -389,7 +389,7 @@ static void test_shared_miss(void **state)
                                                 .resource = "gadgets.acme.com"};
   void *owner = NULL;
   (void)state;
-  struct wire_server *s = wire_start(held, NULL);
+  struct wire_server *s = wire_start(rows, NULL);
   struct kube_client *c = client_at(wire_url(s));
   for (int i = 0; i < CALLS / 2; i++) {
     kube_client_start(c, &gadgets, NULL);
