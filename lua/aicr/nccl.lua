@@ -1,23 +1,30 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- Logs of nccl-tests and of NCCL (nccl-benchmark.md 5 and 7). The shapes stand in
 --- lua/aicr/meta/nccl.lua.
+local errors = require "aicr.native.error"
+local native = require "aicr.native.nccl"
+
 local M = {}
 
--- Loaded at the first use: most checks read no log.
-local function native()
-  return require "aicr.native.nccl"
-end
+-- Longest text that is given as a whole, in bytes (nccl-benchmark.md 5.4, rule 9).
+local TEXT_MAX <const> = 64 << 20
 
--- Feeds a text or what a function gives to a native parser.
-local function feed(parser, source)
-  if type(source) == "string" then
-    parser:feed_text(source)
-  else
+local function read(source, opts)
+  local parser <close> = native.parser(opts)
+  if type(source) ~= "string" then
     for chunk in source do
-      parser:feed(chunk)
+      native.feed(parser, chunk)
     end
+  elseif #source > TEXT_MAX then
+    errors.raise {
+      code = "INVALID_REQUEST", reason = "too-large",
+      message = ("the text has %d bytes, over the %d that are read; give a function that reads it in"
+        .. " chunks"):format(#source, TEXT_MAX),
+    }
+  else
+    native.feed(parser, source)
   end
-  return parser:finish()
+  return native.finish(parser)
 end
 
 --- Reads the text output of nccl-tests. Raises INVALID_REQUEST/`too-large` for a text over 64 MiB.
@@ -25,21 +32,21 @@ end
 ---@param opts? aicr.nccl.ParseOpts
 ---@return aicr.nccl.Result
 function M.parse(source, opts)
-  return feed(native().parser(opts), source)
+  return read(source, opts)
 end
 
 --- Reads a file of nccl-tests' `-J`. Raises INVALID_REQUEST/`too-large`.
 ---@param text string
 ---@return aicr.nccl.Result
 function M.parse_json(text)
-  return native().parse_json(text)
+  return native.parse_json(text)
 end
 
 --- What NCCL_DEBUG lines say of the transport.
 ---@param source aicr.nccl.Source
 ---@return aicr.nccl.Evidence
 function M.parse_debug(source)
-  return feed(native().debug_parser(), source)
+  return read(source, { debug = true }).evidence
 end
 
 --- Bandwidths of a collective (nccl-benchmark.md 2.1).
@@ -50,7 +57,7 @@ end
 ---@return number algbw
 ---@return number busbw
 function M.busbw(op, bytes, seconds, ranks)
-  return native().busbw(op, bytes, seconds, ranks)
+  return native.busbw(op, bytes, seconds, ranks)
 end
 
 -- The choice of a row.
@@ -152,7 +159,7 @@ end
 
 local function requested(run, selection)
   local bytes = last_step(run.params)
-  return bytes and native().printed_size(run.op, bytes, selection.type, run.group_ranks or run.ranks)
+  return bytes and native.printed_size(run.op, bytes, selection.type, run.group_ranks or run.ranks)
 end
 
 local function has_warning(run, code)

@@ -89,5 +89,6 @@ int luaopen_aicr_native_platform(lua_State *L);
 int luaopen_aicr_native_text(lua_State *L);
 int luaopen_aicr_native_task(lua_State *L);
 int luaopen_aicr_native_k8s(lua_State *L);
+int luaopen_aicr_native_nccl(lua_State *L);
 
 #endif

@@ -14,5 +14,6 @@ const struct aicr_module aicr_modules[] = {
     {"aicr.native.text", luaopen_aicr_native_text},
     {"aicr.native.task", luaopen_aicr_native_task},
     {"aicr.native.k8s", luaopen_aicr_native_k8s},
+    {"aicr.native.nccl", luaopen_aicr_native_nccl},
     {NULL, NULL},
 };

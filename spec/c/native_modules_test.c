@@ -17,6 +17,23 @@
 #define E0    "{\"interfaceName\":\"eth0\",\"network\":\"default\"}"
 #define PAIR  "{interfaceName='eth1', network='n\\0m'}"
 
+#define NCCL_LOG                                                               \
+  "# nThread 1 nGpus 1 minBytes 8 maxBytes 8 step: 2(factor) warmup iters: 1 " \
+  "iters: 20 validation: 1\n"                                                  \
+  "#  Rank  0 Group  0 Pid 4 on node-0 device  0 [0000:1b:00] NVIDIA H100\n"   \
+  "node-0:4:5 [0] NCCL INFO Using network IB\n"                                \
+  "# size count type redop root time algbw busbw #wrong time algbw busbw "     \
+  "#wrong\n"                                                                   \
+  "  8 2 float sum -1 1.00 0.01 0.00 0 1.00 0.01 0.00 0\n"                     \
+  "node-0: Test CUDA failure common.cu:5 'x'\n"                                \
+  " .. node-0 pid 4: Test failure common.cu:6\n"                               \
+  "# Out of bounds values : 0 OK\n"
+#define NCCL_JSON_TEXT                                                         \
+  "{\"args\":[\"all_reduce_perf\"],\"config\":{\"devices\":[{\"rank\":0,"      \
+  "\"hostname\":\"a\"}]},\"results\":[{\"size\":8,\"count\":2,\"type\":"       \
+  "\"float\",\"root\":\" -1\",\"out_of_place\":{\"time\":1.0,\"alg_bw\":inf,"  \
+  "\"bus_bw\":1.0,\"nwrong\":null}}],\"errors\":[\"x\"]}"
+
 enum { IN_TASK = 1, VARIES = 2, ON_CLUSTER = 4 };
 
 /* `raises`: the reason, or a part of the text, of what is raised with memory.
@@ -73,6 +90,16 @@ static const struct call {
      "mapping-count", 0, NULL},
     {"return gke.verify_networks_exist({" PAIR "}, {'a'}, {'b'})",
      "network-missing", 0, NULL},
+
+    {"local p <close> = nccl.parser{op='all_reduce', debug=true} "
+     "nccl.feed(p, nccl_log) return nccl.finish(p)",
+     NULL, 0, NULL},
+    {"return nccl.parse_json(nccl_json)", NULL, 0, NULL},
+    {"return nccl.parse_json('7')", "malformed", 0, NULL},
+    {"return nccl.busbw('all_reduce', 8, 1.0, 2)", NULL, 0, NULL},
+    {"return nccl.busbw('x', 8, 1.0, 2)", "argument", 0, NULL},
+    {"return nccl.printed_size('all_gather', 1048576, 'float', 12)", NULL, 0,
+     NULL},
 
     {"return json.decode('{\"a\":[1,2.5,true,null,\"x\"],\"a\":{}}')", NULL, 0,
      NULL},
@@ -199,6 +226,10 @@ static int open_modules(lua_State *L)
   lua_setglobal(L, "host");
   lua_pushstring(L, journal_path);
   lua_setglobal(L, "journal_path");
+  lua_pushstring(L, NCCL_LOG);
+  lua_setglobal(L, "nccl_log");
+  lua_pushstring(L, NCCL_JSON_TEXT);
+  lua_setglobal(L, "nccl_json");
   return 0;
 }
 

@@ -1,0 +1,599 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "nccl/json.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/json_reader.h"
+#include "nccl/table.h"
+
+/* The text in work. Every function that reads a value gives false at the end
+ * of what can be read. */
+struct input {
+  struct aicr_json_reader reader;
+  struct nccl_result *result;
+  struct nccl_run *run;
+  const char *text, *end;
+  bool in_string, escaped, finished, broken;
+  enum aicr_json_token token;
+};
+
+/* A bare inf or nan, which printf wrote and JSON does not have, at p: its
+ * length, else 0. */
+static size_t bare_word(const char *p, const char *end)
+{
+  size_t sign = p < end && *p == '-', left = (size_t)(end - p) - sign;
+
+  if (left < 3 ||
+      (memcmp(p + sign, "inf", 3) != 0 && memcmp(p + sign, "nan", 3) != 0))
+    return 0;
+  return sign + 3;
+}
+
+/* Where the next bare word begins, or the end. */
+static const char *next_bare_word(struct input *in)
+{
+  const char *p;
+
+  for (p = in->text; p < in->end; p++) {
+    if (in->escaped)
+      in->escaped = false;
+    else if (in->in_string && *p == '\\')
+      in->escaped = true;
+    else if (*p == '"')
+      in->in_string = !in->in_string;
+    else if (!in->in_string && (*p == 'i' || *p == 'n' || *p == '-') &&
+             bare_word(p, in->end) > 0)
+      break;
+  }
+  return p;
+}
+
+static void feed(struct input *in)
+{
+  const char *begin = in->text;
+  size_t n =
+      in->text < in->end && !in->in_string ? bare_word(in->text, in->end) : 0;
+
+  if (n > 0) {
+    /* Out of range is infinity here; nan is not known. */
+    bool inf = memchr(in->text, 'f', n) != NULL;
+
+    in->text += n;
+    aicr_json_feed(&in->reader, inf ? "1e999" : "null", inf ? 5 : 4);
+    return;
+  }
+  in->text = next_bare_word(in);
+  if (in->text == begin) {
+    in->finished = true;
+    aicr_json_finish(&in->reader);
+  } else
+    aicr_json_feed(&in->reader, begin, (size_t)(in->text - begin));
+}
+
+/* The next token; false at the end and at an error. What comes only because
+ * the input ended may be a part of something: only ends are taken then. */
+static bool next(struct input *in)
+{
+  if (in->broken)
+    return false;
+  do {
+    in->token = aicr_json_next(&in->reader);
+    if (in->token == AICR_JSON_MORE)
+      feed(in);
+  } while (in->token == AICR_JSON_MORE);
+  in->broken = in->token == AICR_JSON_ERROR || in->token == AICR_JSON_END ||
+               (in->finished && in->token != AICR_JSON_OBJECT_END &&
+                in->token != AICR_JSON_ARRAY_END);
+  return !in->broken;
+}
+
+/* The rest of the value whose first token is the current one. */
+static bool skip(struct input *in)
+{
+  unsigned depth = in->reader.depth;
+
+  if (in->token != AICR_JSON_OBJECT_BEGIN && in->token != AICR_JSON_ARRAY_BEGIN)
+    return true;
+  while (next(in))
+    if (in->reader.depth < depth)
+      return true;
+  return false;
+}
+
+struct member {
+  const char *name;
+  bool (*read)(struct input *in, void *out);
+  size_t offset;
+};
+
+static const struct member *find_member(const struct member *members,
+                                        const char *name, size_t len)
+{
+  for (; members->name; members++)
+    if (strlen(members->name) == len && memcmp(members->name, name, len) == 0)
+      return members;
+  return NULL;
+}
+
+/* Reads the object whose begin is the current token: members of the list are
+ * read to their place in *out, others skipped. True when it is whole. */
+static bool read_object(struct input *in, const struct member *members,
+                        void *out)
+{
+  if (in->token != AICR_JSON_OBJECT_BEGIN)
+    return skip(in);
+  while (next(in)) {
+    const struct member *m;
+
+    if (in->token == AICR_JSON_OBJECT_END)
+      return true;
+    m = find_member(members, in->reader.text, in->reader.text_len);
+    if (!next(in) || !(m ? m->read(in, (char *)out + m->offset) : skip(in)))
+      return false;
+  }
+  return false;
+}
+
+/* Scalars. A value of another kind is left out. */
+
+struct integer {
+  bool set;
+  int64_t value;
+};
+
+struct figure {
+  bool set, null;
+  double value;
+};
+
+static bool read_integer(struct input *in, void *out)
+{
+  struct integer *i = out;
+
+  if (in->token != AICR_JSON_INTEGER)
+    return skip(in);
+  i->set = true;
+  i->value = in->reader.integer;
+  return true;
+}
+
+static bool read_figure(struct input *in, void *out)
+{
+  struct figure *f = out;
+  double half;
+
+  f->null = in->token == AICR_JSON_NULL;
+  f->set = true;
+  if (in->token == AICR_JSON_INTEGER)
+    f->value = (double)in->reader.integer;
+  else if (in->token == AICR_JSON_DOUBLE)
+    f->value = in->reader.number;
+  else
+    f->set =
+        in->token == AICR_JSON_STRING &&
+        nccl_decimal(in->reader.text, in->reader.text_len, &f->value, &half);
+  return skip(in);
+}
+
+struct text {
+  bool set;
+  char value[NCCL_TAG_MAX];
+};
+
+/* One that is too long is left out. */
+static bool read_text(struct input *in, void *out)
+{
+  struct text *t = out;
+  size_t len = in->reader.text_len;
+
+  if (in->token != AICR_JSON_STRING)
+    return skip(in);
+  if (len >= sizeof(t->value) || (len && memchr(in->reader.text, 0, len)))
+    return true;
+  t->set = true;
+  if (len)
+    memcpy(t->value, in->reader.text, len);
+  t->value[len] = '\0';
+  return true;
+}
+
+struct placement {
+  struct figure time, cpu_time, alg_bw, bus_bw, nwrong;
+  bool whole;
+};
+
+struct iterations {
+  struct figure min_us, max_us, p99_us, cv_pct;
+};
+
+struct entry {
+  struct integer size, count;
+  struct text type, redop, root;
+  struct placement oop, ip;
+  struct iterations oop_iterations, ip_iterations;
+};
+
+static bool read_placement(struct input *in, void *out)
+{
+#define AT(field) offsetof(struct placement, field)
+  static const struct member members[] = {
+      {"time", read_figure, AT(time)},
+      {"cpu_time", read_figure, AT(cpu_time)},
+      {"alg_bw", read_figure, AT(alg_bw)},
+      {"bus_bw", read_figure, AT(bus_bw)},
+      {"nwrong", read_figure, AT(nwrong)},
+      {NULL, NULL, 0}};
+#undef AT
+  struct placement *p = out;
+
+  if (!read_object(in, members, p))
+    return false;
+  p->whole = (p->time.set || p->cpu_time.set) && p->alg_bw.set &&
+             p->bus_bw.set && (p->nwrong.set || p->nwrong.null);
+  return true;
+}
+
+static bool read_iterations(struct input *in, void *out)
+{
+#define AT(field) offsetof(struct iterations, field)
+  static const struct member members[] = {{"min_us", read_figure, AT(min_us)},
+                                          {"max_us", read_figure, AT(max_us)},
+                                          {"p99_us", read_figure, AT(p99_us)},
+                                          {"cv_pct", read_figure, AT(cv_pct)},
+                                          {NULL, NULL, 0}};
+#undef AT
+  return read_object(in, members, out);
+}
+
+/* How exact six decimals are. */
+#define HALF 0.5e-6
+
+static void set_placement(const struct placement *p, const struct iterations *i,
+                          struct nccl_figures *f, double half[3])
+{
+  f->present = true;
+  f->time_us = p->time.set ? p->time.value : p->cpu_time.value;
+  f->algbw = p->alg_bw.value;
+  f->busbw = p->bus_bw.value;
+  half[0] = half[1] = half[2] = HALF;
+  f->has_wrong = p->nwrong.set;
+  if (f->has_wrong)
+    f->wrong = p->nwrong.value < 0x1p63 ? (int64_t)p->nwrong.value : INT64_MAX;
+  f->has_iterations =
+      i->min_us.set && i->max_us.set && i->p99_us.set && i->cv_pct.set;
+  f->i_min = i->min_us.value;
+  f->i_max = i->max_us.value;
+  f->i_p99 = i->p99_us.value;
+  f->i_cv = i->cv_pct.value;
+}
+
+static bool is_wrong(const struct figure *f)
+{
+  return f->set && !(f->value >= 0 && f->value == floor(f->value));
+}
+
+/* The blanks before the root are printf's. */
+static bool set_root(struct nccl_row *row, const char *text)
+{
+  const char *at = text;
+  struct nccl_word w;
+
+  if (!nccl_next_word(&at, text + strlen(text), &w))
+    return false;
+  row->has_root = true;
+  if (nccl_word_is(&w, "-1")) {
+    row->root = -1;
+    return true;
+  }
+  return nccl_whole(w.text, w.len, &row->root);
+}
+
+static bool is_row(const struct entry *e)
+{
+  return e->size.set && e->size.value >= 0 && e->count.set &&
+         e->count.value >= 0 && e->type.set && e->oop.whole &&
+         !is_wrong(&e->oop.nwrong) && !is_wrong(&e->ip.nwrong);
+}
+
+static void add_entry(struct input *in, const struct entry *e)
+{
+  struct nccl_open_row open = {0};
+  struct nccl_row *row = &open.row;
+  enum nccl_warning why;
+
+  if (!is_row(e) ||
+      !nccl_set_word(row->type, e->type.value, strlen(e->type.value)) ||
+      !nccl_set_word(row->redop, e->redop.value, strlen(e->redop.value)) ||
+      (e->root.set && !set_root(row, e->root.value))) {
+    nccl_warn(&in->run->warnings, NCCL_CUT_ROW, 0);
+    return;
+  }
+  row->size = e->size.value;
+  row->count = e->count.value;
+  row->has_redop = e->redop.set;
+  set_placement(&e->oop, &e->oop_iterations, &row->oop, open.half[0]);
+  if (e->ip.whole)
+    set_placement(&e->ip, &e->ip_iterations, &row->ip, open.half[1]);
+  row->truncated = !e->ip.whole;
+  in->run->cpu_time |= e->oop.cpu_time.set;
+  if (!nccl_row_agrees(&open, in->run->op, false, in->run->cpu_time,
+                       in->run->group_ranks, &why)) {
+    row->inconsistent = true;
+    nccl_warn(&in->run->warnings, why, 0);
+  }
+  nccl_add_row(in->result, in->run, row);
+}
+
+static bool read_results(struct input *in, void *out)
+{
+#define AT(field) offsetof(struct entry, field)
+  static const struct member members[] = {
+      {"size", read_integer, AT(size)},
+      {"count", read_integer, AT(count)},
+      {"type", read_text, AT(type)},
+      {"redop", read_text, AT(redop)},
+      {"root", read_text, AT(root)},
+      {"out_of_place", read_placement, AT(oop)},
+      {"in_place", read_placement, AT(ip)},
+      {"out_of_place_per_iter", read_iterations, AT(oop_iterations)},
+      {"in_place_per_iter", read_iterations, AT(ip_iterations)},
+      {NULL, NULL, 0}};
+#undef AT
+  (void)out;
+  if (in->token != AICR_JSON_ARRAY_BEGIN)
+    return skip(in);
+  while (next(in)) {
+    struct entry e = {0};
+
+    if (in->token == AICR_JSON_ARRAY_END)
+      return true;
+    if (in->token != AICR_JSON_OBJECT_BEGIN) {
+      if (!skip(in))
+        return false;
+      continue;
+    }
+    if (!read_object(in, members, &e))
+      return false;
+    add_entry(in, &e);
+  }
+  return false;
+}
+
+struct json_device {
+  struct integer rank, group, pid, device;
+  struct text hostname, device_hex, device_info;
+};
+
+static void add_device(struct input *in, const struct json_device *j)
+{
+  struct nccl_device d = {.rank = j->rank.value,
+                          .group = j->group.value,
+                          .has_group = j->group.set,
+                          .pid = j->pid.value,
+                          .has_pid = j->pid.set,
+                          .index = j->device.value};
+
+  if (!j->rank.set || j->rank.value < 0 || j->rank.value > INT32_MAX ||
+      !j->hostname.set ||
+      !nccl_set_word(d.bus, j->device_hex.value, strlen(j->device_hex.value)))
+    return;
+  nccl_add_device(in->result, in->run, &d, j->hostname.value,
+                  strlen(j->hostname.value), j->device_info.value,
+                  strlen(j->device_info.value), 0);
+}
+
+static bool read_devices(struct input *in, void *out)
+{
+#define AT(field) offsetof(struct json_device, field)
+  static const struct member members[] = {
+      {"rank", read_integer, AT(rank)},
+      {"group", read_integer, AT(group)},
+      {"pid", read_integer, AT(pid)},
+      {"device", read_integer, AT(device)},
+      {"hostname", read_text, AT(hostname)},
+      {"device_hex", read_text, AT(device_hex)},
+      {"device_info", read_text, AT(device_info)},
+      {NULL, NULL, 0}};
+#undef AT
+  (void)out;
+  if (in->token != AICR_JSON_ARRAY_BEGIN)
+    return skip(in);
+  while (next(in)) {
+    struct json_device d = {0};
+
+    if (in->token == AICR_JSON_ARRAY_END)
+      return true;
+    if (!read_object(in, members, &d))
+      return false;
+    add_device(in, &d);
+  }
+  return false;
+}
+
+static bool read_config(struct input *in, void *out)
+{
+  struct integer values[NCCL_PARAM_COUNT] = {{0}};
+#define AT(param) (sizeof(struct integer) * (param))
+  static const struct member members[] = {
+      {"nthreads", read_integer, AT(NCCL_THREADS)},
+      {"ngpus", read_integer, AT(NCCL_GPUS)},
+      {"minimum_bytes", read_integer, AT(NCCL_MIN_BYTES)},
+      {"maximum_bytes", read_integer, AT(NCCL_MAX_BYTES)},
+      {"step_factor", read_integer, AT(NCCL_STEP_FACTOR)},
+      {"step_bytes", read_integer, AT(NCCL_STEP_BYTES)},
+      {"warmup_iters", read_integer, AT(NCCL_WARMUP_ITERS)},
+      {"iterations", read_integer, AT(NCCL_ITERS)},
+      {"aggregated_iterations", read_integer, AT(NCCL_AGG_ITERS)},
+      {"validation", read_integer, AT(NCCL_VALIDATION)},
+      {"graph", read_integer, AT(NCCL_GRAPH)},
+      {"unalign", read_integer, AT(NCCL_UNALIGN)},
+      {"devices", read_devices, 0},
+      {NULL, NULL, 0}};
+#undef AT
+  bool whole = read_object(in, members, values);
+
+  (void)out;
+  for (int p = 0; p < NCCL_PARAM_COUNT; p++) {
+    in->run->has_param[p] = values[p].set && values[p].value >= 0;
+    in->run->params[p] = values[p].value;
+  }
+  nccl_count_all_ranks(in->run);
+  return whole;
+}
+
+static bool read_out_of_bounds(struct input *in, void *out)
+{
+  struct {
+    struct integer count;
+    struct text okay;
+  } oob = {{0}, {0}};
+  const struct member members[] = {
+      {"count", read_integer, 0},
+      {"okay", read_text, (size_t)((char *)&oob.okay - (char *)&oob)},
+      {NULL, NULL, 0}};
+
+  (void)out;
+  if (!read_object(in, members, &oob))
+    return false;
+  if (!oob.count.set || oob.count.value < 0 || !oob.okay.set)
+    return true;
+  in->run->has_oob = true;
+  in->run->footers++;
+  in->run->oob_count = oob.count.value;
+  in->run->oob_ok = strcmp(oob.okay.value, "true") == 0;
+  return true;
+}
+
+static bool read_average(struct input *in, void *out)
+{
+  struct {
+    struct figure bandwidth;
+    struct text okay;
+  } avg = {{0}, {0}};
+  const struct member members[] = {
+      {"bandwidth", read_figure, 0},
+      {"bandwidith", read_figure, 0},
+      {"okay", read_text, (size_t)((char *)&avg.okay - (char *)&avg)},
+      {NULL, NULL, 0}};
+
+  (void)out;
+  if (!read_object(in, members, &avg))
+    return false;
+  in->run->has_average = avg.bandwidth.set;
+  in->run->average = avg.bandwidth.value;
+  in->run->bw_ok = strcmp(avg.okay.value, "true") == 0;
+  in->run->has_bw_status =
+      in->run->bw_ok || strcmp(avg.okay.value, "false") == 0;
+  return true;
+}
+
+static bool read_errors(struct input *in, void *out)
+{
+  (void)out;
+  if (in->token != AICR_JSON_ARRAY_BEGIN)
+    return skip(in);
+  while (next(in)) {
+    struct nccl_failure f = {.kind = NCCL_LAST_ERROR};
+
+    if (in->token == AICR_JSON_ARRAY_END)
+      return true;
+    if (in->token == AICR_JSON_STRING && in->reader.text_len > 0) {
+      f.text = nccl_copy(in->result, in->reader.text, in->reader.text_len);
+      nccl_add_failure(in->result, in->run, &f);
+    } else if (!skip(in))
+      return false;
+  }
+  return false;
+}
+
+/* The first argument is the program. */
+static bool read_args(struct input *in, void *out)
+{
+  bool first = true;
+
+  (void)out;
+  if (in->token != AICR_JSON_ARRAY_BEGIN)
+    return skip(in);
+  while (next(in)) {
+    if (in->token == AICR_JSON_ARRAY_END)
+      return true;
+    if (first && in->token == AICR_JSON_STRING && in->reader.text_len > 0)
+      nccl_set_program(in->run, in->reader.text, in->reader.text_len);
+    first = false;
+    if (!skip(in))
+      return false;
+  }
+  return false;
+}
+
+static bool read_nccl_version(struct input *in, void *out)
+{
+  (void)out;
+  if (in->token == AICR_JSON_INTEGER)
+    nccl_version_text(in->reader.integer, in->run->nccl_version);
+  return skip(in);
+}
+
+static const struct member top[] = {{"args", read_args, 0},
+                                    {"nccl_version", read_nccl_version, 0},
+                                    {"config", read_config, 0},
+                                    {"results", read_results, 0},
+                                    {"out_of_bounds", read_out_of_bounds, 0},
+                                    {"average_bus_bandwidth", read_average, 0},
+                                    {"average_bus_bandwidith", read_average, 0},
+                                    {"errors", read_errors, 0},
+                                    {NULL, NULL, 0}};
+
+static bool read_all(struct input *in, struct aicr_error *err)
+{
+  char nothing = 0;
+
+  if (!next(in)) {
+    /* An empty file is one that was cut. */
+    if (in->reader.offset == 0 && in->text == in->end && in->finished)
+      nccl_warn(&in->run->warnings, NCCL_NOT_RECOVERED, 0);
+    else
+      return aicr_fail(err, AICR_INVALID_REQUEST, "malformed", "%s",
+                       in->reader.error.message);
+    return true;
+  }
+  if (in->token != AICR_JSON_OBJECT_BEGIN)
+    return aicr_fail(err, AICR_INVALID_REQUEST, "malformed",
+                     "the output of -J is an object, this text is none");
+  if (!read_object(in, top, &nothing))
+    nccl_warn(&in->run->warnings, NCCL_NOT_RECOVERED, 0);
+  nccl_run_finish(in->run);
+  return true;
+}
+
+bool nccl_json_read(const char *text, size_t len, struct nccl_result *r,
+                    struct aicr_error *err)
+{
+  struct input in;
+  bool good;
+
+  nccl_result_init(r);
+  if (len > NCCL_TEXT_MAX)
+    return aicr_fail(err, AICR_INVALID_REQUEST, "too-large",
+                     "the text has %zu bytes, over the %zu that are read", len,
+                     NCCL_TEXT_MAX);
+  memset(&in, 0, sizeof(in));
+  in.result = r;
+  in.text = text;
+  in.end = text + len;
+  in.run = nccl_add_run(r, 0);
+  if (in.run) {
+    in.run->format = NCCL_JSON;
+    aicr_json_init(&in.reader, AICR_JSON_GO, AICR_JSON_DEPTH);
+    good = read_all(&in, err);
+    r->no_memory |= in.reader.scratch.no_memory;
+    aicr_json_free(&in.reader);
+    if (!r->no_memory && !good)
+      return false;
+  }
+  r->bytes = len;
+  if (r->no_memory)
+    return aicr_fail(err, AICR_INTERNAL, "memory", "not enough memory");
+  return true;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE /* NOLINT(bugprone-reserved-identifier): memmem */
+#include <string.h>
+
+#include "core/number.h"
+#include "nccl/evidence.h"
+#include "nccl/figure.h"
+
+/* A time stamp of NCCL's own: "[2026-02-03 04:05:06] ", or one without
+ * brackets, of which only that it has no blank inside is known. */
+static size_t stamp(const char *text, size_t len)
+{
+  if (len > 12 && text[0] == '[' && nccl_is_date(text + 1, 10)) {
+    const char *close = memchr(text, ']', len);
+    size_t n = close ? (size_t)(close - text) + 1 : 0;
+
+    while (n < len && n > 0 && text[n] == ' ')
+      n++;
+    return n;
+  }
+  if (len > 11 && nccl_is_date(text, 10)) {
+    const char *blank = memchr(text, ' ', len);
+
+    return blank ? (size_t)(blank - text) + 1 : 0;
+  }
+  return 0;
+}
+
+/* "host:pid:tid" */
+static bool read_origin(const struct nccl_word *w, struct nccl_log_line *out)
+{
+  size_t colons[2], n = 0;
+
+  for (size_t i = w->len; i > 0 && n < 2; i--)
+    if (w->text[i - 1] == ':')
+      colons[n++] = i - 1;
+  if (n < 2 || colons[1] == 0)
+    return false;
+  out->host = w->text;
+  out->host_len = colons[1];
+  return aicr_parse_int64(w->text + colons[1] + 1, colons[0] - colons[1] - 1,
+                          &out->pid) &&
+         aicr_parse_int64(w->text + colons[0] + 1, w->len - colons[0] - 1,
+                          &out->tid);
+}
+
+static void read_file(const struct nccl_word *w, struct nccl_log_line *out)
+{
+  const char *colon = memrchr(w->text, ':', w->len);
+  size_t n = colon ? (size_t)(colon - w->text) : 0;
+
+  if (n == 0 || !aicr_parse_int64(colon + 1, w->len - n - 1, &out->at))
+    return;
+  out->has_file = true;
+  out->file = w->text;
+  out->file_len = n;
+}
+
+static bool read_level(const char *at, const char *end,
+                       struct nccl_log_line *out)
+{
+  static const char *const levels[] = {"INFO", "WARN", "TRACE", "CALL"};
+  struct nccl_word w;
+
+  if (!nccl_next_word(&at, end, &w))
+    return false;
+  for (int i = 0; i < 4; i++) {
+    if (!nccl_word_is(&w, levels[i]))
+      continue;
+    out->level = i == 0   ? NCCL_INFO
+                 : i == 1 ? NCCL_WARN
+                 : i == 2 ? NCCL_TRACE
+                          : NCCL_CALL;
+    while (at < end && nccl_is_blank(*at))
+      at++;
+    out->message = at;
+    out->message_len = (size_t)(end - at);
+    return true;
+  }
+  return false;
+}
+
+bool nccl_log_line_read(const char *text, size_t len, struct nccl_log_line *out)
+{
+  const char *at, *end = text + len;
+  struct nccl_word w;
+
+  memset(out, 0, sizeof(*out));
+  while (end > text && nccl_is_blank(end[-1]))
+    end--;
+  if (nccl_starts(text, len, "NCCL version ")) {
+    out->level = NCCL_BARE;
+    out->message = text;
+    out->message_len = (size_t)(end - text);
+    return true;
+  }
+  at = text + stamp(text, (size_t)(end - text));
+  if (!nccl_next_word(&at, end, &w) || !read_origin(&w, out))
+    return false;
+  for (int i = 0; i < 4 && nccl_next_word(&at, end, &w); i++) {
+    if (nccl_word_is(&w, "NCCL"))
+      return read_level(at, end, out);
+    if (w.len > 2 && w.text[0] == '[' && w.text[w.len - 1] == ']')
+      out->has_device = aicr_parse_int64(w.text + 1, w.len - 2, &out->device);
+    else if (w.len > 2 && w.text[0] == '(' && w.text[w.len - 1] == ')') {
+      out->function = w.text + 1;
+      out->function_len = w.len - 2;
+    } else
+      read_file(&w, out);
+  }
+  return false;
+}
+
+/* "11[3]": the number before the bracket. */
+static bool read_rank(const struct nccl_word *w, int64_t *out)
+{
+  const char *open = memchr(w->text, '[', w->len);
+
+  return open && open > w->text &&
+         aicr_parse_int64(w->text, (size_t)(open - w->text), out);
+}
+
+/* "NET/IB/5(7)/GDRDMA(PCI)/Shared": behind the network's name. */
+static void read_net(struct nccl_channel *c, const char *p, const char *end)
+{
+  const char *slash = memchr(p, '/', (size_t)(end - p));
+  const char *stop = slash ? slash : end;
+  const char *open = memchr(p, '(', (size_t)(stop - p));
+  const char *close = open ? memchr(open, ')', (size_t)(stop - open)) : NULL;
+
+  c->has_device =
+      aicr_parse_int64(p, (size_t)((open ? open : stop) - p), &c->device);
+  if (close)
+    c->has_pxn =
+        aicr_parse_int64(open + 1, (size_t)(close - open - 1), &c->pxn);
+}
+
+static bool has_part(const char *p, const char *end, const char *part)
+{
+  return p < end && memmem(p, (size_t)(end - p), part, strlen(part)) != NULL;
+}
+
+static void read_via(struct nccl_channel *c, const char *p, const char *end)
+{
+  const char *slash = memchr(p, '/', (size_t)(end - p));
+  const char *second =
+      slash ? memchr(slash + 1, '/', (size_t)(end - slash - 1)) : NULL;
+  const char *stop = second ? second : end;
+
+  c->is_net = nccl_starts(p, (size_t)(end - p), "NET/");
+  c->gdr = has_part(p, end, "/GDRDMA");
+  c->shared = has_part(p, end, "/Shared");
+  c->read = has_part(p, end, "/read");
+  if (nccl_starts(p, (size_t)(end - p), "SHM"))
+    stop = p + 3;
+  if (c->is_net && second)
+    read_net(c, second + 1, end);
+  if ((size_t)(stop - p) >= NCCL_TEXT_WORD)
+    stop = p + NCCL_TEXT_WORD - 1;
+  memcpy(c->path, p, (size_t)(stop - p));
+  c->path[stop - p] = '\0';
+}
+
+bool nccl_channel_read(const char *message, size_t len,
+                       struct nccl_channel *out)
+{
+  const char *at = message, *end = message + len;
+  struct nccl_word w;
+  bool arrow = false, source = false, target = false;
+
+  memset(out, 0, sizeof(*out));
+  if (!nccl_starts(message, len, "Channel "))
+    return false;
+  while (nccl_next_word(&at, end, &w)) {
+    if (nccl_word_is(&w, "->"))
+      arrow = true;
+    else if (nccl_word_is(&w, "[send]"))
+      out->send = true;
+    else if (nccl_word_is(&w, "[receive]"))
+      out->receive = true;
+    else if (nccl_word_is(&w, "via"))
+      break;
+    else if (!arrow)
+      source |= read_rank(&w, &out->source);
+    else
+      target |= read_rank(&w, &out->target);
+  }
+  while (at < end && nccl_is_blank(*at))
+    at++;
+  if (!source || !target || at == end)
+    return false;
+  read_via(out, at, end);
+  return true;
+}
