@@ -77,6 +77,12 @@ void aicr_encode_json_lenient(lua_State *L, int idx, struct aicr_buf *out);
  *                                                              [-0, +0, m] */
 void aicr_set_k8s(lua_State *L, int idx);
 
+/* task_wait.c */
+int aicr_task_wait(lua_State *L);
+int aicr_task_look(lua_State *L);
+int aicr_task_goes_on(lua_State *L);
+int aicr_task_late(lua_State *L);
+
 int luaopen_aicr_json(lua_State *L);
 int luaopen_aicr_yaml(lua_State *L);
 int luaopen_aicr_quantity(lua_State *L);

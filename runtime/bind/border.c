@@ -407,8 +407,9 @@ static const char *run_namespace(lua_State *L)
   return text;
 }
 
-/* start{id=, path=, source=, roots=, params=, needs=, deadline_ms=, context=}
- *                                                              [-0, +0, v] */
+/* start{id=, name=, attempt=, path=, source=, roots=, params=, needs=,
+ * deadline_ms=, context=}: name and attempt (from 1) are for recordings; what
+ * is no check has no name                                      [-0, +0, v] */
 static int start(lua_State *L)
 {
   const char *roots[AICR_ROOTS_MAX], *needs[LIST_MAX];
@@ -424,6 +425,9 @@ static int start(lua_State *L)
   spec.run_namespace = run_namespace(L);
   lua_getfield(L, 1, "id");
   spec.id = luaL_checkinteger(L, -1);
+  spec.name = field_text(L, "name", NULL, NULL);
+  lua_getfield(L, 1, "attempt");
+  spec.attempt = (unsigned)luaL_optinteger(L, -1, 1);
   lua_getfield(L, 1, "deadline_ms");
   spec.deadline_ms = luaL_optinteger(L, -1, 0);
   spec.path = field_text(L, "path", NULL, "?");

@@ -163,12 +163,14 @@ struct aicr_k8s_box *aicr_k8s_start(lua_State *L, struct aicr_task *t,
                                     struct kube_call_spec *spec, bool is_free)
 {
   struct aicr_k8s_box *box = new_box(L);
+  struct kube_asker asker = aicr_task_asker(t);
   int64_t end = call_deadline(t);
 
   if (!spec->deadline_ms || (end && end < spec->deadline_ms))
     spec->deadline_ms = end;
   spec->permissions = is_free ? NULL : t->permissions;
   spec->run_namespace = t->run_namespace;
+  spec->asker = &asker;
   box->call = kube_client_start(t->host->client, spec, t);
   if (!box->call)
     aicr_out_of_memory(L);
@@ -242,6 +244,8 @@ static void note_undeclared(lua_State *L, const struct aicr_error *err)
 
 int aicr_k8s_fail(lua_State *L, const struct kube_call *call)
 {
+  if (!strcmp(kube_call_error(call)->reason, "recorded-end"))
+    aicr_task_stop_as_recorded(L, aicr_task_of(L));
   note_undeclared(L, kube_call_error(call));
   push_details(L, kube_call_failure(call));
   return aicr_raise_details(L, kube_call_error(call));

@@ -334,6 +334,10 @@ static const luaL_Reg functions[] = {
     {"recording", task_recording},
     {"k8s", task_k8s},
     {"all", task_all},
+    {"wait", aicr_task_wait},
+    {"look", aicr_task_look},
+    {"goes_on", aicr_task_goes_on},
+    {"late", aicr_task_late},
     {NULL, NULL},
 };
 

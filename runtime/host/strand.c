@@ -2,12 +2,45 @@
 #include "host/strand.h"
 
 #include <lauxlib.h>
+#include <stdio.h>
+#include <string.h>
 
+#include "core/hash.h"
 #include "host/limit.h"
 
 #define YIELDED                                                                \
   "the check yielded by itself: coroutine.yield works only inside a "          \
   "coroutine that the check made"
+
+/* What a way that is too long is called instead: nobody nests so deep. */
+static void shorten(char *part, const char *parent, const char *step)
+{
+  char hash[AICR_SHA256_TEXT],
+      text[sizeof(((struct aicr_strand *)0)->part) * 2];
+
+  snprintf(text, sizeof(text), "%s/%s", parent, step);
+  if (aicr_sha256_hex(text, strlen(text), hash))
+    snprintf(part, sizeof(((struct aicr_strand *)0)->part), "%s~%.48s",
+             strncmp(parent, "end", 3) == 0 ? "end" : "", hash);
+}
+
+/* Names the strand by its way from the check (struct kube_asker). */
+static void name_part(const struct aicr_task *t, struct aicr_strand *s)
+{
+  struct aicr_strand *parent = s->parent;
+  char step[32];
+  int n;
+
+  if (!parent) {
+    snprintf(s->part, sizeof(s->part), "%s", t->cleaning ? "end" : "");
+    return;
+  }
+  snprintf(step, sizeof(step), "%u.%u", parent->alls, ++parent->added);
+  n = snprintf(s->part, sizeof(s->part), "%s%s%s", parent->part,
+               parent->part[0] ? "/" : "", step);
+  if (n < 0 || (size_t)n >= sizeof(s->part))
+    shorten(s->part, parent->part, step);
+}
 
 /* It begins with that `wait`: AICR_WAIT_NONE, or AICR_WAIT_DONE until it is set
  * going. */
@@ -28,6 +61,7 @@ static void new_strand(lua_State *L, struct aicr_task *t,
     end = &(*end)->next;
   *end = s; /* in the list before anything can raise: it is freed with it */
   s->parent = parent;
+  name_part(t, s);
   s->wait = AICR_WAIT_DONE;
   t->strand_count++;
   co = lua_newthread(L);
@@ -117,6 +151,8 @@ void aicr_strand_start(lua_State *L, struct aicr_task *t, int count)
 void aicr_strand_begin(lua_State *L, struct aicr_task *t)
 {
   drop_children(L, t, t->current);
+  t->current->alls++;
+  t->current->added = 0;
 }
 
 void aicr_strand_add(lua_State *L, struct aicr_task *t)

@@ -11,6 +11,8 @@
 #include "host/limit.h"
 #include "host/strand.h"
 #include "host/watchdog.h"
+#include "kube/record.h"
+#include "kube/recording.h"
 
 /* Where lua/aicr/task.lua and its state are kept. */
 static const char RUNNER_KEY = 0;
@@ -89,6 +91,9 @@ struct aicr_task *aicr_task_new(struct aicr_host *host,
   aicr_buf_init(&t->ending, 1u << 20);
   t->host = host;
   t->id = spec->id;
+  snprintf(t->asker.check, sizeof(t->asker.check), "%s",
+           spec->name ? spec->name : "");
+  t->asker.attempt = spec->attempt ? spec->attempt : 1;
   t->path = copy(spec->path);
   t->source = aicr_strndup(spec->source, spec->source_len);
   t->source_len = spec->source_len;
@@ -228,6 +233,66 @@ static void cleanup_ended(struct aicr_task *t, int status)
     cleanup_failed(t, "a clean-up function failed");
 }
 
+struct kube_asker aicr_task_asker(const struct aicr_task *t)
+{
+  struct kube_asker asker = t->asker;
+
+  if (t->current)
+    memcpy(asker.part, t->current->part, sizeof(asker.part));
+  return asker;
+}
+
+/* How the run ended that was recorded: OK where it ended by itself, and where
+ * there is no recording. */
+static enum kube_transport recorded_end(const struct aicr_task *t)
+{
+  const struct aicr_host *h = t->host;
+
+  return h && h->client && h->recording
+             ? kube_recording_end(kube_client_backend(h->client), &t->asker)
+             : KUBE_TRANSPORT_OK;
+}
+
+void aicr_task_stop_as_recorded(lua_State *L, struct aicr_task *t)
+{
+  if (t->stop == AICR_END_RUNNING && !t->cleaning) {
+    t->replayed = true;
+    aicr_task_stop(t, AICR_END_CANCELED, NULL);
+  }
+  aicr_task_check_stop(L, t);
+}
+
+/* A replay has no other outcome than the run: what that did not live to see
+ * cannot decide. */
+static void end_as_recorded(struct aicr_task *t, lua_State *co)
+{
+  enum kube_transport how = recorded_end(t);
+
+  if (how == KUBE_TRANSPORT_OK || (t->stop != AICR_END_RUNNING && !t->replayed))
+    return;
+  t->end =
+      how == KUBE_TRANSPORT_DEADLINE ? AICR_END_DEADLINE : AICR_END_CANCELED;
+  snprintf(t->cancel_reason, sizeof(t->cancel_reason),
+           "so was the run of it that was recorded");
+  aicr_end_message(t, co,
+                   "the run of it that was recorded did not end within its "
+                   "time limit");
+}
+
+/* Tells the recording that is written how the attempt ended. */
+static void record_end(const struct aicr_task *t)
+{
+  struct kube_record *r = t->host && t->host->client
+                              ? kube_client_recording(t->host->client)
+                              : NULL;
+
+  if (r && t->asker.check[0])
+    kube_record_run(r, &t->asker,
+                    t->end == AICR_END_DEADLINE   ? KUBE_TRANSPORT_DEADLINE
+                    : t->end == AICR_END_CANCELED ? KUBE_TRANSPORT_CANCELED
+                                                  : KUBE_TRANSPORT_OK);
+}
+
 void aicr_task_ended(struct aicr_task *t, lua_State *co, int status,
                      int results)
 {
@@ -235,7 +300,9 @@ void aicr_task_ended(struct aicr_task *t, lua_State *co, int status,
     cleanup_ended(t, status);
     return;
   }
+  end_as_recorded(t, co);
   aicr_end_describe(t, co, status, results);
+  record_end(t);
   if (!t->has_cleanup)
     t->done = true;
   else if (!begin_cleanup(t)) {

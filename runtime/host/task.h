@@ -31,6 +31,9 @@ struct aicr_strand {
   enum aicr_wait wait;
   struct kube_call *call; /* not owned: it belongs to a userdata */
   int64_t until_ms;
+  unsigned alls;  /* how often it called ctx:all */
+  unsigned added; /* functions of the last of them */
+  char part[sizeof(((struct kube_asker *)0)->part)];
   bool failed;  /* a child that raised; the error is on its stack */
   bool yielded; /* …that yielded by itself */
   bool killed;  /* ended by the limits */
@@ -51,6 +54,8 @@ enum aicr_task_end {
 
 struct aicr_task_spec {
   int64_t id;
+  const char *name; /* of the check, NULL: it is none */
+  unsigned attempt; /* from 1 */
   const char *path; /* chunk name of the source */
   const char *source;
   size_t source_len;
@@ -77,6 +82,7 @@ struct aicr_task {
   struct aicr_task *next;
   struct aicr_host *host;
   int64_t id;
+  struct kube_asker asker; /* the check itself */
   char *path, *source, *context, *run_namespace;
   size_t source_len, context_len;
   char *root_copies[AICR_ROOTS_MAX];
@@ -98,6 +104,7 @@ struct aicr_task {
 
   enum aicr_task_end end;
   enum aicr_task_end stop; /* why it must stop, AICR_END_RUNNING: it must not */
+  bool replayed;           /* …because the run that was recorded did */
   char cancel_reason[64];
   bool cleaning;
   bool has_cleanup;       /* something was handed to ctx:defer */
@@ -120,6 +127,13 @@ bool aicr_task_run(struct aicr_task *t);
  * raises, its clean-up runs. */
 void aicr_task_stop(struct aicr_task *t, enum aicr_task_end why,
                     const char *reason);
+
+/* Who asks now: the strand that runs. */
+struct kube_asker aicr_task_asker(const struct aicr_task *t);
+
+/* Ends the task as the run of it ended that was recorded, and raises.
+ *                                                              [-0, +0, v] */
+void aicr_task_stop_as_recorded(lua_State *L, struct aicr_task *t);
 
 /* Notes the values of a Secret that the task (owner) is about to get: what it
  * says is masked with them. Those that cannot be kept lose it its pass. */

@@ -27,6 +27,17 @@ enum kube_verb {
 };
 const char *kube_verb_name(enum kube_verb v); /* "get", "list", … */
 
+/* Who asks: what a recording has to know, so that a replay gives each check its
+ * own answers. */
+#define KUBE_CHECK_MAX 63
+struct kube_asker {
+  char check[KUBE_CHECK_MAX + 1]; /* its name, "": none of the checks */
+  unsigned attempt;               /* from 1 */
+  /* the way to the function of ctx:all that asks ("2.1": of the second ctx:all
+   * the first), "": the check itself; begun with "end" while it cleans up */
+  char part[64];
+};
+
 /* One request. The strings belong to the caller until the answer came. */
 struct kube_request {
   enum kube_verb verb;
@@ -46,7 +57,8 @@ struct kube_request {
   size_t command_len;
   bool text;   /* the answer is any text, not JSON */
   bool stream; /* the body is told as it comes; only the deadline ends it */
-  int64_t deadline_ms; /* monotonic, 0: none */
+  int64_t deadline_ms;            /* monotonic, 0: none */
+  const struct kube_asker *asker; /* NULL: none of the checks */
 };
 
 struct kube_answer {

@@ -36,6 +36,7 @@ struct kube_call {
   struct kube_call *next, *next_ready;
   void *owner;
   struct kube_request rq; /* its strings are ours */
+  struct kube_asker asker;
   char *strings[CALL_STRINGS];
   struct kube_call_spec spec; /* the same */
   struct aicr_buf path, group_path;

@@ -128,6 +128,7 @@ bool kube_call_copy(struct kube_call *call, const struct kube_call_spec *spec,
 {
   struct kube_call_spec *own = &call->spec;
   *own = *spec;
+  own->asker = call->rq.asker;
   const char **const at[CALL_STRINGS] = {
       &own->resource, &own->ns,          &own->name,          &own->subresource,
       &own->label,    &own->field,       &own->run_namespace, &own->query,

@@ -152,6 +152,10 @@ struct kube_call *kube_client_start(struct kube_client *c,
   call->rq.verb = spec->verb;
   call->rq.limit = spec->page_size == 0 ? PAGE_SIZE : spec->page_size;
   call->rq.deadline_ms = spec->deadline_ms;
+  if (spec->asker != NULL) {
+    call->asker = *spec->asker;
+    call->rq.asker = &call->asker;
+  }
   aicr_buf_init(&call->path, 4096);
   aicr_buf_init(&call->group_path, 4096);
   aicr_buf_init(&call->lines, KUBE_LINE_MAX + (4u << 20));

@@ -35,6 +35,7 @@ struct kube_call_spec {
   bool resolve_only;   /* no request: its object is kube_call_resource() */
   unsigned page_size;  /* 0: 500 */
   int64_t deadline_ms; /* monotonic, 0: none */
+  const struct kube_asker *asker; /* copied; NULL: none of the checks */
   const struct kube_permissions *permissions; /* NULL: all allowed */
   const char *run_namespace;                  /* what "in run" means */
 };

@@ -19,9 +19,6 @@
 
 #define NAME_MAX_BYTES 100
 #define JSON_MAX       ((size_t)1 << 30)
-#define REVIEWS_MAX    (4u << 20)
-/* Below that many bytes the reviews are written again with each one. */
-#define REVIEWS_AT_ONCE (64u << 10)
 
 struct kube_record {
   char *folder;
@@ -29,8 +26,6 @@ struct kube_record {
   int root, index; /* -1: closed */
   bool has_version;
   uint64_t serial;
-  struct aicr_buf reviews; /* items, with commas between them */
-  bool reviews_due;
   struct kube_secrets secrets;
   struct aicr_error error; /* code NONE: none */
 };
@@ -140,7 +135,6 @@ struct kube_record *kube_record_open(const char *folder,
     return NULL;
   }
   r->root = r->index = -1;
-  aicr_buf_init(&r->reviews, REVIEWS_MAX);
   r->folder = aicr_strndup(folder, strlen(folder));
   if (r->folder == NULL) {
     aicr_fail(err, AICR_INTERNAL, "memory", "no memory for a recording");
@@ -190,13 +184,11 @@ void kube_record_close(struct kube_record *r)
     return;
   }
   if (r->root >= 0) {
-    kube_record_error(r);
     close(r->root);
   }
   if (r->index >= 0) {
     close(r->index);
   }
-  aicr_buf_free(&r->reviews);
   kube_secrets_free(&r->secrets);
   aicr_free(r->folder);
   aicr_free(r);
@@ -367,9 +359,9 @@ static void safe_name(const char *name, char out[NAME_MAX_BYTES + 1])
 static bool key_has_secret(const struct kube_record *r,
                            const struct kube_index_line *l)
 {
-  const char *const texts[] = {l->ns,    l->name,   l->subresource,
-                               l->label, l->field,  l->query,
-                               l->path,  l->reason, l->detail};
+  const char *const texts[] = {l->ns,     l->name,  l->subresource, l->label,
+                               l->field,  l->query, l->path,        l->reason,
+                               l->detail, l->what};
   for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
     if (kube_secrets_in(&r->secrets, texts[i], strlen(texts[i]))) {
       return true;
@@ -478,48 +470,28 @@ void kube_record_plain(struct kube_record *r, const char *path,
   aicr_free(f);
 }
 
-static void write_reviews(struct kube_record *r)
+void kube_record_wait(struct kube_record *r, const struct kube_asker *asker,
+                      const char *what, unsigned looks, bool late)
 {
-  struct aicr_buf b;
-  aicr_buf_init(&b, REVIEWS_MAX + 1024);
-  aicr_buf_adds(&b, "{\"apiVersion\":\"authorization.k8s.io/v1\",\"kind\":"
-                    "\"SelfSubjectAccessReviewList\",\"items\":[\n");
-  aicr_buf_add(&b, r->reviews.data, r->reviews.len);
-  aicr_buf_adds(&b, "\n]}\n");
-  if (b.failed) {
-    fail(r, KUBE_RECORD_ACCESS, "no memory");
-  } else {
-    kube_record_plain(r, KUBE_RECORD_ACCESS, b.data, b.len);
-  }
-  aicr_buf_free(&b);
-  r->reviews_due = false;
+  struct kube_index_line line = {.kind = KUBE_INDEX_WAIT,
+                                 .transport = late ? KUBE_TRANSPORT_DEADLINE
+                                                   : KUBE_TRANSPORT_OK,
+                                 .asker = *asker,
+                                 .looks = looks};
+  kube_set_text(line.what, sizeof line.what, what);
+  kube_record_line(r, &line);
 }
 
-void kube_record_review(struct kube_record *r, const char *text, size_t len)
+void kube_record_run(struct kube_record *r, const struct kube_asker *asker,
+                     enum kube_transport how)
 {
-  if (!works(r) || kube_secrets_in(&r->secrets, text, len)) {
-    return;
-  }
-  while (len > 0 && strchr(" \t\r\n", text[len - 1]) != NULL) {
-    len--;
-  }
-  if (r->reviews.len > 0) {
-    aicr_buf_adds(&r->reviews, ",\n");
-  }
-  if (!aicr_buf_add(&r->reviews, text, len)) {
-    fail(r, KUBE_RECORD_ACCESS, "no memory, or more than 4 MiB of reviews");
-    return;
-  }
-  r->reviews_due = true;
-  if (r->reviews.len < REVIEWS_AT_ONCE) {
-    write_reviews(r);
-  }
+  struct kube_index_line line = {
+      .kind = KUBE_INDEX_RUN, .transport = how, .asker = *asker};
+  line.asker.part[0] = '\0';
+  kube_record_line(r, &line);
 }
 
-const struct aicr_error *kube_record_error(struct kube_record *r)
+const struct aicr_error *kube_record_error(const struct kube_record *r)
 {
-  if (works(r) && r->reviews_due) {
-    write_reviews(r);
-  }
   return works(r) ? NULL : &r->error;
 }

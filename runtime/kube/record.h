@@ -31,9 +31,8 @@ struct kube_record *kube_record_open(const char *folder,
 /* Notes the server's answer to /version; the first that is one counts. */
 bool kube_record_version(struct kube_record *r, const char *text, size_t len);
 
-/* Writes what is still to be written. NULL: all was written, else INTERNAL/
- * "record-failed". */
-const struct aicr_error *kube_record_error(struct kube_record *r);
+/* NULL: all was written, else INTERNAL/"record-failed". */
+const struct aicr_error *kube_record_error(const struct kube_record *r);
 void kube_record_close(struct kube_record *r);
 
 /* Keeps a value out of all that is written from now on. */
@@ -72,7 +71,14 @@ void kube_record_line(struct kube_record *r,
 void kube_record_plain(struct kube_record *r, const char *path,
                        const char *data, size_t len);
 
-/* A SelfSubjectAccessReview as the server answered it. */
-void kube_record_review(struct kube_record *r, const char *text, size_t len);
+/* A wait is over: it came true or raised an error after so many looks, or
+ * (late) its time was over. `what` as kube_index_what() makes it. */
+void kube_record_wait(struct kube_record *r, const struct kube_asker *asker,
+                      const char *what, unsigned looks, bool late);
+
+/* An attempt at a check is over: by itself (OK), by its DEADLINE or a signal
+ * (CANCELED). One without this was broken off. */
+void kube_record_run(struct kube_record *r, const struct kube_asker *asker,
+                     enum kube_transport how);
 
 #endif

@@ -62,6 +62,29 @@ static bool is_clean_text(const struct aicr_buf *b)
          aicr_utf8_valid(b->data, b->len);
 }
 
+/* What a review asks; false: it asks nothing. */
+static bool add_review(const struct kube_call *call, struct aicr_buf *out)
+{
+  const struct kube_request *rq = &call->rq;
+  struct aicr_error ignored;
+  cJSON *tree = rq->body == NULL
+                    ? NULL
+                    : kube_json_tree(rq->body, rq->body_len, &ignored);
+  bool yes = kube_rec_review_key(tree, out);
+  cJSON_Delete(tree);
+  return yes;
+}
+
+/* What else is asked for. False: no memory, or more than fits() lets in. */
+static bool add_query(const struct kube_call *call, struct aicr_buf *out)
+{
+  if (is_review(call)) {
+    return add_review(call, out) && !out->failed;
+  }
+  /* What a watch asks for beside its key is where it goes on. */
+  return call->rq.verb == KUBE_WATCH || kube_query_sort(call->rq.query, out);
+}
+
 static void fill_line(const struct kube_call *call, struct kube_index_line *l)
 {
   const struct kube_request *rq = &call->rq;
@@ -81,15 +104,27 @@ static void fill_line(const struct kube_call *call, struct kube_index_line *l)
     kube_set_text(l->label, sizeof l->label, rq->label);
     kube_set_text(l->field, sizeof l->field, rq->field);
   }
+  if (rq->asker != NULL && rq->asker->check[0] != '\0') {
+    l->asker = *rq->asker;
+  }
   aicr_buf_init(&query, sizeof l->query - 1);
-  /* What a watch asks for beside its key is where it goes on. */
-  bool keyed = is_read(call) && rq->verb != KUBE_WATCH;
-  if (keyed && !kube_query_sort(rq->query, &query)) {
+  if (!add_query(call, &query)) {
     kube_record_no_memory(call->client->record);
   } else if (query.len > 0) {
     kube_set_text(l->query, sizeof l->query, query.data);
   }
   aicr_buf_free(&query);
+}
+
+/* One that asks nothing has no key; whether there is no memory for it is
+ * fill_line()'s to say. */
+static bool review_fits(const struct kube_call *call)
+{
+  struct aicr_buf asked;
+  aicr_buf_init(&asked, KUBE_QUERY_MAX);
+  bool fits = add_review(call, &asked) && (!asked.failed || asked.no_memory);
+  aicr_buf_free(&asked);
+  return fits;
 }
 
 /* A key that does not fit its line would be another's. */
@@ -109,7 +144,8 @@ static bool fits(const struct kube_call *call)
       return false;
     }
   }
-  return kube_query_count(rq->query) <= KUBE_QUERY_PARAMS;
+  return is_review(call) ? review_fits(call)
+                         : kube_query_count(rq->query) <= KUBE_QUERY_PARAMS;
 }
 
 struct place {
@@ -193,34 +229,12 @@ static void add_body(const struct kube_call *call, struct kube_record_file *f)
   }
 }
 
-/* A review that asks nothing would make the whole recording unreadable. */
-static bool asks_something(const struct kube_answer *a)
-{
-  struct aicr_error ignored;
-  struct aicr_buf key;
-  aicr_buf_init(&key, 64u << 10);
-  cJSON *tree = a->body.data == NULL
-                    ? NULL
-                    : kube_json_tree(a->body.data, a->body.len, &ignored);
-  bool yes = kube_rec_review_key(tree, &key);
-  cJSON_Delete(tree);
-  aicr_buf_free(&key);
-  return yes;
-}
-
 void kube_record_object(struct kube_call *call)
 {
   const struct kube_answer *a = &call->answer;
   struct kube_record *r = record_of(call);
   struct place p;
   if (r == NULL || !fits(call)) {
-    return;
-  }
-  if (is_review(call)) {
-    if (asks_something(a)) {
-      kube_record_review(r, a->body.data, a->body.len);
-    }
-    call->told = true;
     return;
   }
   if (call->rq.verb == KUBE_RAW && strcmp(call->rq.path, "/version") == 0) {

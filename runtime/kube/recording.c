@@ -4,6 +4,7 @@
 #include "kube/recording_answer.h"
 #include "kube/recording_load.h"
 #include "kube/recording_resolve.h"
+#include "kube/recording_run.h"
 
 /* Answers are made when a request starts and wait until they are polled, so
  * that the order is that of the requests. */
@@ -142,6 +143,19 @@ static void close_recording(struct kube_backend *b)
   }
   kube_rec_store_free(&r->store);
   aicr_free(r);
+}
+
+enum kube_wait_end kube_recording_wait(struct kube_backend *b,
+                                       const struct kube_asker *asker,
+                                       const char *what, unsigned *looks)
+{
+  return kube_rec_wait(&of(b)->store, asker, what, looks);
+}
+
+enum kube_transport kube_recording_end(struct kube_backend *b,
+                                       const struct kube_asker *asker)
+{
+  return kube_rec_run_end(&of(b)->store, asker);
 }
 
 struct kube_backend *kube_recording_open(const char *path,

@@ -22,4 +22,29 @@ struct kube_backend *kube_recording_open(const char *path,
                                          struct aicr_buf *warnings,
                                          struct aicr_error *err);
 
+/* A recording that was written by a run (--record) knows how its checks went. A
+ * replay of one of them is given what that attempt at it was given, and ends no
+ * later. */
+
+/* How a wait ended in the run that was recorded. */
+enum kube_wait_end {
+  KUBE_WAIT_UNKNOWN, /* the recording does not know the check */
+  KUBE_WAIT_OVER,    /* after so many looks it came true, or raised an error */
+  KUBE_WAIT_LATE,    /* after so many looks its time was over */
+  KUBE_WAIT_CUT,     /* the check itself was ended before it */
+  KUBE_WAIT_NONE     /* it did not wait for that, or not as often */
+};
+
+/* Tells of the asker's next wait for `what`, as kube_index_what() makes it; of
+ * a backend that is a recording. */
+enum kube_wait_end kube_recording_wait(struct kube_backend *b,
+                                       const struct kube_asker *asker,
+                                       const char *what, unsigned *looks);
+
+/* How the asker's attempt ended there: DEADLINE, CANCELED (also where the run
+ * broke off), OK: by itself, or the recording does not know. What such a one
+ * asks after the last that it was answered is INTERNAL/"recorded-end". */
+enum kube_transport kube_recording_end(struct kube_backend *b,
+                                       const struct kube_asker *asker);
+
 #endif

@@ -7,8 +7,9 @@
 #include "kube/recording_index.h"
 #include "kube/url.h"
 
+/* Sorted, as kube_query_sort() leaves them. */
 static const char *const review_names[] = {
-    "verb", "group", "resource", "subresource", "namespace", "name"};
+    "group", "name", "namespace", "resource", "subresource", "verb"};
 
 bool kube_rec_review_key(const cJSON *review, struct aicr_buf *out)
 {

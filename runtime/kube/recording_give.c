@@ -81,14 +81,14 @@ static bool is_log(const struct kube_request *rq)
   return rq->subresource != NULL && strcmp(rq->subresource, "log") == 0;
 }
 
-void kube_rec_give_not_recorded(struct kube_answer *a,
-                                const struct kube_request *rq, const char *why)
+static void give_refusal(struct kube_answer *a, const struct kube_request *rq,
+                         const char *why, const char *advice)
 {
   struct aicr_quoted name, ns;
   const struct kube_resource *r = &rq->resource;
   const char *dot = r->group[0] == '\0' ? "" : ".";
   bool has_name = rq->name != NULL, has_ns = rq->ns != NULL;
-  char full[512], advice[640] = "--record";
+  char full[512];
   if (rq->verb == KUBE_RAW) {
     kube_set_text(full, sizeof full, rq->path);
   } else {
@@ -96,20 +96,37 @@ void kube_rec_give_not_recorded(struct kube_answer *a,
              rq->subresource == NULL ? "" : "/",
              rq->subresource == NULL ? "" : rq->subresource);
   }
-  if (is_log(rq)) {
-    snprintf(advice, sizeof advice,
-             "kubectl logs (as logs/NAMESPACE/POD/"
-             "CONTAINER.log), or --record");
-  } else if (rq->verb == KUBE_GET || rq->verb == KUBE_LIST) {
-    snprintf(advice, sizeof advice, "kubectl get %s%s%s%s -o json", r->plural,
-             dot, r->group, r->namespaced ? " -A" : "");
-  }
   aicr_fail(&a->error, AICR_INTERNAL, "not-recorded",
             "the recording cannot answer %s %s%s%s%s%s: %s; add it with: %s",
             kube_verb_name(rq->verb), full, has_name ? " " : "",
             has_name ? aicr_quote(&name, rq->name, strlen(rq->name)) : "",
             has_ns ? " in namespace " : "",
             has_ns ? aicr_quote(&ns, rq->ns, strlen(rq->ns)) : "", why, advice);
+}
+
+void kube_rec_give_not_recorded(struct kube_answer *a,
+                                const struct kube_request *rq, const char *why)
+{
+  const struct kube_resource *r = &rq->resource;
+  char advice[640] = "--record";
+  if (is_log(rq)) {
+    snprintf(advice, sizeof advice,
+             "kubectl logs (as logs/NAMESPACE/POD/"
+             "CONTAINER.log), or --record");
+  } else if (rq->verb == KUBE_GET || rq->verb == KUBE_LIST) {
+    snprintf(advice, sizeof advice, "kubectl get %s%s%s%s -o json", r->plural,
+             r->group[0] == '\0' ? "" : ".", r->group,
+             r->namespaced ? " -A" : "");
+  }
+  give_refusal(a, rq, why, advice);
+}
+
+void kube_rec_give_undecided(struct kube_answer *a,
+                             const struct kube_request *rq)
+{
+  give_refusal(a, rq,
+               "others were given answers that differ, and none to this check",
+               "--record, in a run of this check");
 }
 
 /* What was recorded cannot be read any more. */

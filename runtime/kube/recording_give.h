@@ -15,6 +15,10 @@ void kube_rec_give_no_memory(struct kube_answer *a);
 void kube_rec_give_not_recorded(struct kube_answer *a,
                                 const struct kube_request *rq, const char *why);
 
+/* The same where others were answered, and not always alike. */
+void kube_rec_give_undecided(struct kube_answer *a,
+                             const struct kube_request *rq);
+
 /* What was recorded cannot be read any more. */
 void kube_rec_give_unreadable(struct kube_answer *a,
                               const struct aicr_error *why);

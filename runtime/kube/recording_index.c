@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kube/recording_index.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/hash.h"
 #include "core/json_reader.h"
 #include "core/json_writer.h"
 #include "core/text.h"
 
 #define STEPS_MAX    16u
 #define ATTEMPTS_MAX 1000
+#define LOOKS_MAX    1000000000
 
 enum member {
   M_GROUP,
@@ -30,6 +33,11 @@ enum member {
   M_DETAIL,
   M_CONTENT_TYPE,
   M_FILE,
+  M_CHECK,
+  M_ATTEMPT,
+  M_PART,
+  M_WHAT,
+  M_LOOKS,
   MEMBER_COUNT
 };
 
@@ -52,7 +60,18 @@ static const char *const names[MEMBER_COUNT] = {
     [M_DETAIL] = "detail",
     [M_CONTENT_TYPE] = "contentType",
     [M_FILE] = "file",
+    [M_CHECK] = "check",
+    [M_ATTEMPT] = "attempt",
+    [M_PART] = "part",
+    [M_WHAT] = "what",
+    [M_LOOKS] = "looks",
 };
+
+/* Verbs of lines that are no answers. */
+static const char *const kinds[] = {[KUBE_INDEX_ANSWER] = "",
+                                    [KUBE_INDEX_WAIT] = "wait",
+                                    [KUBE_INDEX_RUN] = "run"};
+#define KIND_COUNT (sizeof kinds / sizeof kinds[0])
 
 static bool invalid(struct aicr_error *err, const char *what)
 {
@@ -92,14 +111,23 @@ bool kube_index_path_ok(const char *path)
   return false;
 }
 
+static bool is_text(const struct aicr_json_reader *r, const char *text)
+{
+  return strlen(text) == r->text_len && memcmp(text, r->text, r->text_len) == 0;
+}
+
 static bool take_verb(const struct aicr_json_reader *r,
                       struct kube_index_line *out, struct aicr_error *err)
 {
   for (unsigned v = 0; v < KUBE_VERB_COUNT; v++) {
-    const char *name = kube_verb_name((enum kube_verb)v);
-    if (strlen(name) == r->text_len &&
-        memcmp(name, r->text, r->text_len) == 0) {
+    if (is_text(r, kube_verb_name((enum kube_verb)v))) {
       out->verb = (enum kube_verb)v;
+      return true;
+    }
+  }
+  for (unsigned k = KUBE_INDEX_WAIT; k < KIND_COUNT; k++) {
+    if (is_text(r, kinds[k])) {
+      out->kind = (enum kube_index_kind)k;
       return true;
     }
   }
@@ -129,6 +157,9 @@ static struct slot slot_of(struct kube_index_line *out, enum member m)
       [M_DETAIL] = {out->detail, sizeof out->detail},
       [M_CONTENT_TYPE] = {out->content_type, sizeof out->content_type},
       [M_FILE] = {out->file, sizeof out->file},
+      [M_CHECK] = {out->asker.check, sizeof out->asker.check},
+      [M_PART] = {out->asker.part, sizeof out->asker.part},
+      [M_WHAT] = {out->what, sizeof out->what},
   };
   return slots[m];
 }
@@ -154,23 +185,57 @@ static bool take_text(const struct aicr_json_reader *r, enum member m,
   return true;
 }
 
+/* False: the member takes no number, or another. */
+static bool take_number(int64_t number, enum member m,
+                        struct kube_index_line *out)
+{
+  const struct {
+    enum member m;
+    int64_t min, max;
+    unsigned *to;
+  } numbers[] = {{M_ATTEMPTS, 1, ATTEMPTS_MAX, &out->attempts},
+                 {M_ATTEMPT, 1, ATTEMPTS_MAX, &out->asker.attempt},
+                 {M_LOOKS, 0, LOOKS_MAX, &out->looks}};
+  if (m == M_HTTP && number >= 100 && number <= 599) {
+    out->http = (int)number;
+    return true;
+  }
+  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+    if (numbers[i].m == m && number >= numbers[i].min &&
+        number <= numbers[i].max) {
+      *numbers[i].to = (unsigned)number;
+      return true;
+    }
+  }
+  return false;
+}
+
+static const char *expected(enum member m)
+{
+  switch (m) {
+  case M_HTTP:
+    return "a number from 100 to 599";
+  case M_ATTEMPT:
+  case M_ATTEMPTS:
+    return "a number from 1 to 1000";
+  case M_LOOKS:
+    return "a number up to 1000000000";
+  default:
+    return "\"text\"";
+  }
+}
+
 static bool take_value(enum aicr_json_token token,
                        const struct aicr_json_reader *r, enum member m,
                        struct kube_index_line *out, struct aicr_error *err)
 {
-  struct aicr_quoted q;
   switch (token) {
   case AICR_JSON_NULL:
     return true;
   case AICR_JSON_STRING:
     return take_text(r, m, out, err);
   case AICR_JSON_INTEGER:
-    if (m == M_HTTP && r->integer >= 100 && r->integer <= 599) {
-      out->http = (int)r->integer;
-      return true;
-    }
-    if (m == M_ATTEMPTS && r->integer >= 1 && r->integer <= ATTEMPTS_MAX) {
-      out->attempts = (unsigned)r->integer;
+    if (take_number(r->integer, m, out)) {
       return true;
     }
     break;
@@ -180,10 +245,7 @@ static bool take_value(enum aicr_json_token token,
     break;
   }
   return aicr_fail(err, AICR_INVALID_REQUEST, "recording-invalid",
-                   "bad value of \"%s\": expected %s", names[m],
-                   m == M_HTTP       ? "a number from 100 to 599"
-                   : m == M_ATTEMPTS ? "a number from 1 to 1000"
-                                     : aicr_quote(&q, "text", 4));
+                   "bad value of \"%s\": expected %s", names[m], expected(m));
 }
 
 static bool read_key(const struct aicr_json_reader *r, unsigned *seen,
@@ -191,8 +253,7 @@ static bool read_key(const struct aicr_json_reader *r, unsigned *seen,
 {
   struct aicr_quoted q;
   unsigned i = 0;
-  while (i < MEMBER_COUNT && (strlen(names[i]) != r->text_len ||
-                              memcmp(names[i], r->text, r->text_len) != 0)) {
+  while (i < MEMBER_COUNT && !is_text(r, names[i])) {
     i++;
   }
   if (i == MEMBER_COUNT || (*seen & (1u << i)) != 0) {
@@ -290,6 +351,48 @@ static bool check_members(const struct kube_index_line *l,
          invalid_text(err, M_REASON, l->reason, strlen(l->reason));
 }
 
+/* Only a check's name is one that a run could have. */
+static bool check_asker(const struct kube_asker *a, struct aicr_error *err)
+{
+  static const char plain[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
+  static const char steps[] = "abcdefghijklmnopqrstuvwxyz0123456789./~";
+  if (a->check[strspn(a->check, plain)] != '\0') {
+    return invalid_text(err, M_CHECK, a->check, strlen(a->check));
+  }
+  if (a->part[strspn(a->part, steps)] != '\0') {
+    return invalid_text(err, M_PART, a->part, strlen(a->part));
+  }
+  return a->check[0] != '\0' || (a->attempt == 0 && a->part[0] == '\0') ||
+         invalid(err, "only a \"check\" has \"attempt\" and \"part\"");
+}
+
+/* A line of a wait or a run is no answer. */
+static bool check_event(struct kube_index_line *l, struct aicr_error *err)
+{
+  if (l->asker.check[0] == '\0') {
+    return invalid(err, "a wait or a run has a \"check\"");
+  }
+  if (l->transport != KUBE_TRANSPORT_OK &&
+      l->transport != KUBE_TRANSPORT_DEADLINE &&
+      l->transport != KUBE_TRANSPORT_CANCELED) {
+    return invalid(err, "a wait or a run ends by itself, by \"deadline\" or "
+                        "\"canceled\"");
+  }
+  bool wait = l->kind == KUBE_INDEX_WAIT;
+  if (wait == (l->what[0] == '\0') || (!wait && l->looks != 0)) {
+    return invalid(err, "a wait, and it alone, has \"what\" and \"looks\"");
+  }
+  bool empty = l->http == 0 && l->attempts == 0;
+  for (unsigned i = 0; i < MEMBER_COUNT; i++) {
+    enum member m = (enum member)i;
+    struct slot slot = slot_of(l, m);
+    empty = empty && (m == M_CHECK || m == M_PART || m == M_WHAT ||
+                      slot.text == NULL || slot.text[0] == '\0');
+  }
+  return empty ||
+         invalid(err, "a wait or a run asks for nothing and has no answer");
+}
+
 /* The line of a path that is no resource's. */
 static bool check_path(const struct kube_index_line *l, struct aicr_error *err)
 {
@@ -317,6 +420,15 @@ bool kube_index_parse(const char *data, size_t len, struct kube_index_line *out,
   }
   if (strcmp(out->group, "core") == 0) {
     memset(out->group, 0, sizeof out->group);
+  }
+  if (!check_asker(&out->asker, err)) {
+    return false;
+  }
+  if (out->kind != KUBE_INDEX_ANSWER) {
+    return check_event(out, err);
+  }
+  if (out->what[0] != '\0' || out->looks != 0) {
+    return invalid(err, "only a wait has \"what\" and \"looks\"");
   }
   if (!check_members(out, err)) {
     return false;
@@ -351,16 +463,37 @@ void kube_index_write(const struct kube_index_line *line, struct aicr_buf *out)
     if (slot.text != NULL) {
       write_text(out, m, slot.text);
     } else if (m == M_VERB) {
-      write_text(out, m, kube_verb_name(line->verb));
+      write_text(out, m,
+                 line->kind == KUBE_INDEX_ANSWER ? kube_verb_name(line->verb)
+                                                 : kinds[line->kind]);
     } else if (m == M_TRANSPORT) {
       write_text(out, m, kube_transport_name(line->transport));
     } else if (m == M_HTTP && line->http != 0) {
       aicr_buf_addf(out, ",\"http\":%d", line->http);
     } else if (m == M_ATTEMPTS && line->attempts != 0) {
       aicr_buf_addf(out, ",\"attempts\":%u", line->attempts);
+    } else if (m == M_ATTEMPT && line->asker.attempt > 1) {
+      aicr_buf_addf(out, ",\"attempt\":%u", line->asker.attempt);
+    } else if (m == M_LOOKS && line->looks != 0) {
+      aicr_buf_addf(out, ",\"looks\":%u", line->looks);
     }
   }
   aicr_buf_addc(out, '}');
+}
+
+void kube_index_what(const char *text, size_t len, char out[1024])
+{
+  char hash[AICR_SHA256_TEXT];
+  if (len > 0 && len < 1024 && memchr(text, '\0', len) == NULL &&
+      aicr_utf8_valid(text, len)) {
+    memcpy(out, text, len);
+    out[len] = '\0';
+    return;
+  }
+  out[0] = '\0';
+  if (aicr_sha256_hex(text, len, hash)) {
+    snprintf(out, 1024, "sha256 %s", hash);
+  }
 }
 
 struct param {

@@ -3,6 +3,7 @@
 
 #include "kube/recording_index.h"
 #include "kube/recording_load.h"
+#include "kube/recording_run.h"
 
 #define INDEX KUBE_RECORD_INDEX
 
@@ -23,10 +24,16 @@ static bool copy_texts(struct kube_rec_entry *e,
   const struct {
     char **to;
     const char *from;
-  } texts[] = {{&e->ns, line->ns},         {&e->name, line->name},
-               {&e->label, line->label},   {&e->subresource, line->subresource},
-               {&e->field, line->field},   {&e->path, line->path},
-               {&e->reason, line->reason}, {&e->detail, line->detail}};
+  } texts[] = {{&e->ns, line->ns},
+               {&e->name, line->name},
+               {&e->label, line->label},
+               {&e->subresource, line->subresource},
+               {&e->field, line->field},
+               {&e->path, line->path},
+               {&e->reason, line->reason},
+               {&e->detail, line->detail},
+               {&e->check, line->asker.check},
+               {&e->part, line->asker.part}};
   struct aicr_buf query;
   for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
     char *copy = kube_rec_copy(texts[i].from, strlen(texts[i].from), err);
@@ -237,6 +244,9 @@ static bool take_line(struct kube_rec_loader *l, const char *data, size_t len,
   if (!kube_index_parse(data, len, &line, err)) {
     return false;
   }
+  if (line.kind != KUBE_INDEX_ANSWER) {
+    return kube_rec_event_add(s, &line, err);
+  }
   if (line.verb != KUBE_RAW) {
     const struct kube_rec_type *t = kube_rec_store_type(
         s, line.group, line.version, line.resource, NULL, err);
@@ -255,6 +265,7 @@ static bool take_line(struct kube_rec_loader *l, const char *data, size_t len,
   e->transport = line.transport;
   e->attempts = line.attempts;
   e->line = number;
+  e->attempt = line.asker.attempt == 0 ? 1 : line.asker.attempt;
   memcpy(e->content_type, line.content_type, sizeof e->content_type);
   if (!copy_texts(e, &line, err) || !take_file(l, e, line.file, err)) {
     return false;

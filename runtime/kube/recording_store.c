@@ -10,6 +10,7 @@
 #include "kube/fixed_text.h"
 #include "kube/recording_load.h"
 #include "kube/recording_log.h"
+#include "kube/recording_run.h"
 
 #define ENTRIES_MAX 100000u
 
@@ -40,6 +41,8 @@ static void free_entry(struct kube_rec_entry *e)
   aicr_free(e->path);
   aicr_free(e->reason);
   aicr_free(e->detail);
+  aicr_free(e->check);
+  aicr_free(e->part);
   aicr_free(e->body);
   kube_rec_set_free(&e->set);
 }
@@ -57,6 +60,11 @@ void kube_rec_store_free(struct kube_rec_store *s)
   aicr_free(s->known);
   aicr_free(s->stale);
   aicr_free(s->entries);
+  for (size_t i = 0; i < s->event_count; i++) {
+    aicr_free(s->events[i].what);
+  }
+  aicr_free(s->events);
+  aicr_free(s->checks);
   for (size_t i = 0; i < s->log_count; i++) {
     aicr_free(s->logs[i].ns);
     aicr_free(s->logs[i].pod);
@@ -305,9 +313,10 @@ struct kube_rec_entry *kube_rec_entry_add(struct kube_rec_store *s,
   if (e == NULL) {
     return NULL;
   }
-  char **const texts[] = {&e->ns,    &e->name,   &e->subresource,
-                          &e->label, &e->field,  &e->query,
-                          &e->path,  &e->reason, &e->detail};
+  char **const texts[] = {&e->ns,     &e->name,  &e->subresource, &e->label,
+                          &e->field,  &e->query, &e->path,        &e->reason,
+                          &e->detail, &e->check, &e->part};
+  e->attempt = 1;
   for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
     *texts[i] = kube_rec_copy("", 0, err);
     if (*texts[i] == NULL) {
@@ -344,10 +353,21 @@ int kube_rec_entry_compare(const struct kube_rec_entry *a,
   return c != 0 ? c : strcmp(a->path, b->path);
 }
 
+int kube_rec_asker_compare(const struct kube_rec_entry *a,
+                           const struct kube_rec_entry *b)
+{
+  int c = strcmp(a->check, b->check);
+  if (c == 0 && a->attempt != b->attempt) {
+    c = a->attempt < b->attempt ? -1 : 1;
+  }
+  return c != 0 ? c : strcmp(a->part, b->part);
+}
+
 static int compare_entries(const void *left, const void *right)
 {
   const struct kube_rec_entry *a = left, *b = right;
   int c = kube_rec_entry_compare(a, b);
+  c = c != 0 ? c : kube_rec_asker_compare(a, b);
   if (c != 0) {
     return c;
   }
@@ -411,5 +431,5 @@ bool kube_rec_store_finish(struct kube_rec_store *s, struct aicr_buf *warnings,
   if (s->entry_count > 1) {
     qsort(s->entries, s->entry_count, sizeof s->entries[0], compare_entries);
   }
-  return true;
+  return kube_rec_list_checks(s, err);
 }

@@ -7,6 +7,7 @@
 #include "kube/backend.h"
 #include "kube/recording_facts.h"
 #include "kube/recording_files.h"
+#include "kube/recording_index.h"
 
 /* What a recording holds, after loading. Objects stay the JSON text that was
  * recorded, where it was recorded; only their identity was read. */
@@ -99,6 +100,9 @@ enum kube_rec_holds {
   REC_HOLDS_BLOB  /* blob */
 };
 
+/* Do all answers of a key say the same? */
+enum kube_rec_same { REC_SAME_UNKNOWN, REC_SAME_YES, REC_SAME_NO };
+
 /* One line of index.jsonl. */
 struct kube_rec_entry {
   size_t type; /* of a path: REC_NO_TYPE */
@@ -118,7 +122,29 @@ struct kube_rec_entry {
   bool partial; /* the list goes on, unrecorded */
   char resource_version[64];
   size_t line;
-  size_t served; /* of the first of equal keys: answers given so far */
+  char *check, *part; /* who was answered, "": nobody said */
+  unsigned attempt;   /* from 1 */
+  /* Of the first of equal keys and askers: how many answers were given to which
+   * attempt. */
+  size_t served;
+  unsigned served_to;
+  enum kube_rec_same same; /* of the first of equal keys */
+};
+
+/* What became of a wait or a run of a check. */
+struct kube_rec_event {
+  enum kube_index_kind kind;
+  struct kube_asker asker;
+  char *what; /* of a wait */
+  unsigned looks;
+  enum kube_transport transport;
+  unsigned told_to; /* the attempt that this was told, 0: none */
+};
+
+/* A check of which there are lines, and its last attempt; sorted by name. */
+struct kube_rec_check {
+  const char *name;
+  unsigned attempts;
 };
 
 /* What a container wrote. */
@@ -148,7 +174,11 @@ struct kube_rec_store {
   bool has_core_discovery, has_group_discovery;
   struct kube_rec_entry *entries; /* sorted by key, then line */
   size_t entry_count, entry_cap;
-  bool indexed; /* only entries answer */
+  bool indexed;                  /* only entries answer */
+  struct kube_rec_event *events; /* in the order of their lines */
+  size_t event_count, event_cap;
+  struct kube_rec_check *checks;
+  size_t check_count;
   struct kube_rec_log *logs;
   size_t log_count, log_cap;
   size_t objects;
@@ -281,8 +311,10 @@ void kube_rec_name_type(const struct kube_rec_store *s, struct kube_rec_type *t,
 bool kube_rec_store_finish(struct kube_rec_store *s, struct aicr_buf *warnings,
                            struct aicr_error *err);
 
-/* Order of keys, not of lines. */
+/* Orders of keys and of askers, not of lines. */
 int kube_rec_entry_compare(const struct kube_rec_entry *a,
+                           const struct kube_rec_entry *b);
+int kube_rec_asker_compare(const struct kube_rec_entry *a,
                            const struct kube_rec_entry *b);
 
 #endif

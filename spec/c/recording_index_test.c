@@ -17,6 +17,9 @@ struct line {
 #define LIST  "{" NODES ",\"verb\":\"list\""
 #define GET   "{" NODES ",\"verb\":\"get\",\"name\":\"n\""
 
+#define WAIT "{\"verb\":\"wait\",\"check\":\"a\""
+#define RUN  "{\"verb\":\"run\",\"check\":\"a\""
+
 static const struct line lines[] = {
     {LIST ",\"http\":200,\"file\":\"a.json\"}", NULL},
     {LIST ",\"http\":200}", NULL},
@@ -40,6 +43,37 @@ static const struct line lines[] = {
     {"{\"group\":\"apps\",\"version\":\"v1\",\"resource\":\"deployments\","
      "\"ns\":\"a\",\"verb\":\"create\",\"http\":201,\"file\":\"a/b/c\"}",
      NULL},
+    {GET ",\"check\":\"a-1\",\"http\":500}", NULL},
+    {GET ",\"check\":\"a\",\"attempt\":2,\"part\":\"end/1.2\",\"http\":500}",
+     NULL},
+    {WAIT ",\"what\":\"x\"}", NULL},
+    {WAIT ",\"what\":\"x\",\"looks\":7,\"transport\":\"deadline\"}", NULL},
+    {RUN "}", NULL},
+    {RUN ",\"attempt\":3,\"transport\":\"canceled\"}", NULL},
+
+    {GET ",\"check\":\"A\",\"http\":500}", "bad \"check\""},
+    {GET ",\"check\":\"a b\",\"http\":500}", "bad \"check\""},
+    {GET ",\"check\":7,\"http\":500}", "bad value of \"check\""},
+    {GET ",\"check\":\"a\",\"part\":\"../a b\",\"http\":500}", "bad \"part\""},
+    {GET ",\"check\":\"a\",\"attempt\":0,\"http\":500}",
+     "bad value of \"attempt\": expected a number from 1 to 1000"},
+    {GET ",\"attempt\":2,\"http\":500}", "only a \"check\" has"},
+    {GET ",\"part\":\"1.1\",\"http\":500}", "only a \"check\" has"},
+    {GET ",\"what\":\"x\",\"http\":500}", "only a wait has"},
+    {GET ",\"looks\":1,\"http\":500}", "only a wait has"},
+    {WAIT "}", "a wait, and it alone, has"},
+    {WAIT ",\"what\":\"x\",\"looks\":-1}",
+     "bad value of \"looks\": expected a number up to 1000000000"},
+    {WAIT ",\"what\":\"x\",\"transport\":\"refused\"}", "ends by itself"},
+    {WAIT ",\"what\":\"x\",\"http\":200}", "has no answer"},
+    {WAIT ",\"what\":\"x\",\"file\":\"a\"}", "has no answer"},
+    {WAIT ",\"what\":\"x\",\"name\":\"a\"}", "asks for nothing"},
+    {WAIT ",\"what\":\"x\",\"attempts\":2}", "has no answer"},
+    {RUN ",\"what\":\"x\"}", "a wait, and it alone, has"},
+    {RUN ",\"looks\":1}", "a wait, and it alone, has"},
+    {RUN ",\"version\":\"v1\",\"resource\":\"nodes\"}", "asks for nothing"},
+    {"{\"verb\":\"run\"}", "has a \"check\""},
+    {"{\"verb\":\"wait\",\"what\":\"x\"}", "has a \"check\""},
 
     {"", "at byte 0"},
     {"{\"verb\":\"get_raw\",\"http\":500}", "a get_raw has a \"path\""},
@@ -122,7 +156,8 @@ static void test_line(void **state)
   bool ok = kube_index_parse(row->text, strlen(row->text), &line, &err);
   if (row->why == NULL) {
     assert_true(ok);
-    assert_true((line.http != 0) != (line.transport != KUBE_TRANSPORT_OK));
+    assert_true(line.kind != KUBE_INDEX_ANSWER ||
+                (line.http != 0) != (line.transport != KUBE_TRANSPORT_OK));
     return;
   }
   assert_false(ok);

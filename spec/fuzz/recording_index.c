@@ -23,8 +23,23 @@ static void write_line(struct aicr_buf *b, const struct kube_index_line *l)
   require(!b->failed);
 }
 
+static void check_asker(const struct kube_index_line *l)
+{
+  const struct kube_asker *a = &l->asker;
+  require(a->check[0] != '\0' || (a->attempt == 0 && a->part[0] == '\0'));
+  require(strlen(a->check) <= KUBE_CHECK_MAX);
+  require(a->attempt <= 1000);
+}
+
 static void check(const struct kube_index_line *l)
 {
+  check_asker(l);
+  if (l->kind != KUBE_INDEX_ANSWER) {
+    require(l->asker.check[0] != '\0' && l->http == 0 && l->file[0] == '\0');
+    require((l->kind == KUBE_INDEX_WAIT) == (l->what[0] != '\0'));
+    return;
+  }
+  require(l->what[0] == '\0' && l->looks == 0);
   require((l->http == 0) == (l->transport != KUBE_TRANSPORT_OK));
   require(l->http == 0 || (l->http >= 100 && l->http <= 599));
   require(l->transport < KUBE_TRANSPORT_COUNT);

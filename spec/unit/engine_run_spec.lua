@@ -345,6 +345,11 @@ describe("--retry", function()
     local out, started, state, _, results = retry({ a = { ERROR, ERROR, { result = "well" } } }, 5)
     assert.same({ "a pass", "b pass" }, out)
     assert.equal("a a a b", started)
+    local attempts = {}
+    for i = 1, 3 do
+      attempts[i], state.started[i].attempt = state.started[i].attempt, nil
+    end
+    assert.same({ 1, 2, 3 }, attempts)
     assert.same(state.started[1], state.started[3])
     assert.same({ 3, 1200 }, { results[1].attempts, results[1].duration_ms })
     local tries = {}

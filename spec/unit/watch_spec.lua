@@ -32,6 +32,8 @@ describe("the watch over", function()
         host.now = host.now + ms
       end,
       recording = function() return false end, stopping = function() return false end,
+      wait = function() end, look = function() end, late = function() end,
+      goes_on = function(_, late) return not late end,
     }
     local function next_of(list)
       local item = table.remove(list, 1)

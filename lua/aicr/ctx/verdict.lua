@@ -204,7 +204,7 @@ local function last_seen(seen)
 end
 
 --- Polls until fn returns true; its second result is shown as "last seen". When the time is over the check fails.
--- An error inside fn ends the check. A recording is polled as often, without waiting: its answers come in their order.
+-- An error inside fn ends the check. A recording is polled as often as the run was that it is of, without waiting.
 -- @param what string what is waited for
 -- @param opts table {timeout = "2m", every = "5s", reason=, fix=}
 -- @param fn function() -> boolean, last seen
@@ -220,15 +220,17 @@ function ctx:eventually(what, opts, fn)
   local every = math.max(duration_of(opts.every or "2s"), 10)
   local virtual = native.recording()
   local began, polls = native.monotonic(), 0
+  local wait <close> = native.wait("eventually: " .. what)
   native.progress(what)
   while true do
+    native.look(wait)
     local done, seen = fn()
     if done == true then
       return
     end
     polls = polls + 1
     local waited = virtual and polls * every or native.monotonic() - began
-    if waited >= timeout then
+    if not native.goes_on(wait, waited >= timeout) then
       note {
         kind = "fail", code = "TIMEOUT", reason = opts.reason or "never-true", why = opts.why, fix = opts.fix,
         message = ("%s: not true after %s%s"):format(what, opts.timeout, last_seen(seen)),

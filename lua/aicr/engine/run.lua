@@ -122,6 +122,8 @@ function Run:start(i)
   self.cut[i] = left and left < (given or math.huge)
   local ok, err = pcall(self.host.start, {
     id = i,
+    name = item.name,
+    attempt = #(self.tries[i] or {}) + 1,
     path = item.path,
     source = item.source,
     roots = item.roots,

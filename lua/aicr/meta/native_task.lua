@@ -66,4 +66,24 @@ function task.all(functions) end
 ---@param ms integer yields
 function task.sleep(ms) end
 
+--- A wait, to be closed: a recording that is written is told how it ended, one that answers knows it.
+---@param what string what is waited for, the same in each run
+---@return userdata
+function task.wait(what) end
+
+--- What is waited for is looked at, once more.
+---@param wait userdata
+function task.look(wait) end
+
+--- The time for it is over.
+---@param wait userdata
+function task.late(wait) end
+
+--- Is it to be looked at again, after a look that did not show it? Raises INTERNAL/"not-recorded" on a recording of a
+--- run that looked no further.
+---@param wait userdata
+---@param late boolean the time for it is over
+---@return boolean
+function task.goes_on(wait, late) end
+
 return task

@@ -163,30 +163,32 @@ local REPLAY_MS <const> = 3600000
 
 -- Asks again and again: what a function looks at may be more than the object. A recording is asked as often, so that
 -- its answers come in their order, but without waiting.
-local function poll(what, resource, name, namespace, test, opts, ends, seen)
+-- @param wait userdata of native.wait
+local function poll(wait, what, resource, name, namespace, test, opts, ends, seen)
   local virtual = native.recording()
   local timeout = opts.timeout and kept.duration(opts.timeout) or virtual and REPLAY_MS
   local every = math.max(opts.every and kept.duration(opts.every) or 1000, 10)
   local began, waited = native.monotonic(), 0
-  while true do
-    local left = timeout and timeout - (virtual and waited or native.monotonic() - began)
+  local left = timeout
+  while native.goes_on(wait, left and left <= 0) do
     local pause = left and math.max(0, math.min(every, left)) or every
     waited = waited + pause
     if not virtual then
       native.sleep(pause)
     end
+    left = timeout and timeout - (virtual and waited or native.monotonic() - began)
+    native.look(wait)
     local object, late = read(what, resource, name, namespace, ends)
     if late then
-      return false, seen
+      break
     end
     local done
     done, seen = test(object)
     if done then
       return true, object
-    elseif left and left <= every then
-      return false, seen
     end
   end
+  return false, seen
 end
 
 local function never_true(resource, name, wanted, timeout, seen)
@@ -213,8 +215,11 @@ function M.wait(env, resource, name, namespace, wanted, opts)
   arguments.named(resource, name, namespace, what)
   opts = arguments.options(opts, WAIT, what)
   local test = test_of(wanted, what)
+  local wait <close> = native.wait(("wait: %s %s %s %s"):format(resource, name, namespace or "",
+    type(wanted) == "string" and wanted or ""))
   -- A recording answers at once: 0 is no limit, and a limit that it tells of was this one.
   local ends = opts.timeout and (native.recording() and 0 or native.monotonic() + kept.duration(opts.timeout)) or nil
+  native.look(wait)
   local object, late = read(what, resource, name, namespace, ends)
   local done, seen = false, "no answer"
   if not late then
@@ -222,18 +227,20 @@ function M.wait(env, resource, name, namespace, wanted, opts)
   end
   local _, replayed, recorded = k8s.known_version()
   if not done and not late and (replayed or type(wanted) == "function") then
-    done, seen = poll(what, resource, name, namespace, test, opts, ends, seen)
+    done, seen = poll(wait, what, resource, name, namespace, test, opts, ends, seen)
     object = seen
   elseif not done and not late then
     done, seen = follow(env, resource, name, namespace, test, ends, seen)
     object = seen
     -- No recording has what a watch tells: what decides has to be a read.
     if recorded then
+      native.look(wait)
       object = read(what, resource, name, namespace)
       done, seen = test(object)
     end
   end
   if not done then
+    native.late(wait)
     error(never_true(resource, name, wanted, opts.timeout, seen), 0)
   end
   return object

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <lauxlib.h>
+#include <string.h>
+
+#include "bind/bind.h"
+#include "host/host.h"
+#include "kube/record.h"
+#include "kube/recording.h"
+
+/* aicr.native.task: what a wait of a check (ctx.k8s:wait, ctx:eventually) is to
+ * a recording. One that is written is told how it ended, one that answers says
+ * how it did: a replay looks no more often than the run did. */
+
+#define WAIT_MT "aicr.task.wait"
+
+struct wait {
+  struct kube_asker asker;
+  char what[sizeof(((struct kube_index_line *)0)->what)];
+  unsigned looks;
+  bool late, closed;
+  enum kube_wait_end known;
+  unsigned known_looks;
+};
+
+static struct aicr_task *task_of(lua_State *L)
+{
+  struct aicr_task *t = aicr_task_of(L);
+
+  if (!t || !t->host)
+    luaL_error(L, "only a running check can do this");
+  return t;
+}
+
+static struct kube_record *record_of(const struct aicr_task *t)
+{
+  return t && t->host && t->host->client
+             ? kube_client_recording(t->host->client)
+             : NULL;
+}
+
+/* A wait that the end of its check ended did not end by itself. */
+static int close_wait(lua_State *L)
+{
+  struct wait *w = luaL_checkudata(L, 1, WAIT_MT);
+  const struct aicr_task *t = aicr_task_of(L);
+  struct kube_record *r = record_of(t);
+
+  if (!w->closed && r && t->stop == AICR_END_RUNNING && w->asker.check[0])
+    kube_record_wait(r, &w->asker, w->what, w->looks, w->late);
+  w->closed = true;
+  return 0;
+}
+
+/* task.wait(what) -> a wait, to be closed                      [-0, +1, v] */
+int aicr_task_wait(lua_State *L)
+{
+  struct aicr_task *t = task_of(L);
+  size_t len;
+  const char *what = luaL_checklstring(L, 1, &len);
+  struct wait *w = lua_newuserdatauv(L, sizeof(*w), 0);
+
+  memset(w, 0, sizeof(*w));
+  w->closed = true;
+  w->asker = aicr_task_asker(t);
+  kube_index_what(what, len, w->what);
+  if (t->host->client && t->host->recording)
+    w->known = kube_recording_wait(kube_client_backend(t->host->client),
+                                   &w->asker, w->what, &w->known_looks);
+  aicr_set_release(L, WAIT_MT, close_wait);
+  w->closed = false;
+  return 1;
+}
+
+static int fail_not_waited(lua_State *L, const struct wait *w)
+{
+  struct aicr_error err;
+
+  aicr_fail(&err, AICR_INTERNAL, "not-recorded",
+            "the recording does not tell how it goes on: the run looked %u "
+            "times at %.200s; record this check again: --record",
+            w->known_looks, w->what);
+  return aicr_raise(L, &err);
+}
+
+/* task.look(wait): what is waited for is looked at (once more) [-0, +0, v] */
+int aicr_task_look(lua_State *L)
+{
+  struct wait *w = luaL_checkudata(L, 1, WAIT_MT);
+
+  w->looks++;
+  return 0;
+}
+
+/* task.late(wait): the time for it is over                     [-0, +0, v] */
+int aicr_task_late(lua_State *L)
+{
+  struct wait *w = luaL_checkudata(L, 1, WAIT_MT);
+
+  w->late = true;
+  return 0;
+}
+
+/* task.goes_on(wait, late) -> boolean: is it to be looked at again, after a
+ * look that did not show it? late: the time for it is over. A recording
+ * decides where it knows; raises INTERNAL/"not-recorded" where the run that it
+ * is of looked no further.                                     [-0, +1, v] */
+int aicr_task_goes_on(lua_State *L)
+{
+  struct wait *w = luaL_checkudata(L, 1, WAIT_MT);
+  bool late = lua_toboolean(L, 2), more = w->looks < w->known_looks;
+
+  switch (w->known) {
+  case KUBE_WAIT_UNKNOWN:
+    more = !late;
+    break;
+  case KUBE_WAIT_LATE:
+    break;
+  case KUBE_WAIT_CUT:
+    if (late)
+      aicr_task_stop_as_recorded(L, task_of(L));
+    more = true;
+    break;
+  default:
+    if (!more)
+      return fail_not_waited(L, w);
+  }
+  w->late = !more;
+  lua_pushboolean(L, more);
+  return 1;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kube/recording_run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define EVENTS_MAX 100000u
+
+bool kube_rec_event_add(struct kube_rec_store *s,
+                        const struct kube_index_line *line,
+                        struct aicr_error *err)
+{
+  struct kube_rec_event *e =
+      kube_rec_grow((void **)&s->events, &s->event_count, &s->event_cap,
+                    sizeof *e, EVENTS_MAX, err);
+  if (e == NULL) {
+    return false;
+  }
+  e->kind = line->kind;
+  e->asker = line->asker;
+  e->asker.attempt = line->asker.attempt == 0 ? 1 : line->asker.attempt;
+  e->looks = line->looks;
+  e->transport = line->transport;
+  e->what = kube_rec_copy(line->what, strlen(line->what), err);
+  return e->what != NULL;
+}
+
+static int compare_checks(const void *left, const void *right)
+{
+  const struct kube_rec_check *a = left, *b = right;
+  int c = strcmp(a->name, b->name);
+  return c != 0 ? c : (a->attempts > b->attempts) - (a->attempts < b->attempts);
+}
+
+bool kube_rec_list_checks(struct kube_rec_store *s, struct aicr_error *err)
+{
+  size_t most = s->entry_count + s->event_count, count = 0, kept = 0;
+  struct kube_rec_check *all = aicr_calloc(most + 1, sizeof *all);
+  if (all == NULL) {
+    return aicr_fail(err, AICR_INTERNAL, "memory", "no memory for a recording");
+  }
+  for (size_t i = 0; i < s->entry_count; i++) {
+    const struct kube_rec_entry *e = &s->entries[i];
+    if (e->check[0] != '\0') {
+      all[count++] = (struct kube_rec_check){e->check, e->attempt};
+    }
+  }
+  for (size_t i = 0; i < s->event_count; i++) {
+    const struct kube_asker *a = &s->events[i].asker;
+    all[count++] = (struct kube_rec_check){a->check, a->attempt};
+  }
+  if (count > 1) {
+    qsort(all, count, sizeof *all, compare_checks);
+  }
+  for (size_t i = 0; i < count; i++) {
+    bool last = i + 1 == count || strcmp(all[i].name, all[i + 1].name) != 0;
+    if (last) {
+      all[kept++] = all[i];
+    }
+  }
+  s->checks = all;
+  s->check_count = kept;
+  return true;
+}
+
+static int compare_name(const void *name, const void *item)
+{
+  return strcmp(name, ((const struct kube_rec_check *)item)->name);
+}
+
+struct kube_asker kube_rec_asker(const struct kube_rec_store *s,
+                                 const struct kube_asker *asker)
+{
+  struct kube_asker nobody = {.attempt = 1}, own;
+  if (asker == NULL || s->check_count == 0) {
+    return nobody;
+  }
+  const struct kube_rec_check *c =
+      bsearch(asker->check, s->checks, s->check_count, sizeof *c, compare_name);
+  if (c == NULL) {
+    return nobody;
+  }
+  own = *asker;
+  own.attempt = own.attempt < c->attempts ? own.attempt : c->attempts;
+  return own;
+}
+
+bool kube_rec_is_cleanup(const struct kube_asker *asker)
+{
+  return strncmp(asker->part, "end", 3) == 0;
+}
+
+static bool is_of(const struct kube_rec_event *e,
+                  const struct kube_asker *asker)
+{
+  return e->asker.attempt == asker->attempt &&
+         strcmp(e->asker.check, asker->check) == 0;
+}
+
+enum kube_transport kube_rec_run_end(const struct kube_rec_store *s,
+                                     const struct kube_asker *asker)
+{
+  struct kube_asker own = kube_rec_asker(s, asker);
+  if (own.check[0] == '\0') {
+    return KUBE_TRANSPORT_OK;
+  }
+  for (size_t i = 0; i < s->event_count; i++) {
+    const struct kube_rec_event *e = &s->events[i];
+    if (e->kind == KUBE_INDEX_RUN && is_of(e, &own)) {
+      return e->transport;
+    }
+  }
+  return KUBE_TRANSPORT_CANCELED;
+}
+
+enum kube_wait_end kube_rec_wait(struct kube_rec_store *s,
+                                 const struct kube_asker *asker,
+                                 const char *what, unsigned *looks)
+{
+  struct kube_asker own = kube_rec_asker(s, asker);
+  *looks = 0;
+  if (own.check[0] == '\0') {
+    return KUBE_WAIT_UNKNOWN;
+  }
+  for (size_t i = 0; i < s->event_count; i++) {
+    struct kube_rec_event *e = &s->events[i];
+    if (e->kind == KUBE_INDEX_WAIT && e->told_to != asker->attempt &&
+        is_of(e, &own) && strcmp(e->asker.part, own.part) == 0 &&
+        strcmp(e->what, what) == 0) {
+      e->told_to = asker->attempt;
+      *looks = e->looks;
+      return e->transport == KUBE_TRANSPORT_OK ? KUBE_WAIT_OVER
+                                               : KUBE_WAIT_LATE;
+    }
+  }
+  return kube_rec_is_cleanup(&own) ||
+                 kube_rec_run_end(s, asker) == KUBE_TRANSPORT_OK
+             ? KUBE_WAIT_NONE
+             : KUBE_WAIT_CUT;
+}
