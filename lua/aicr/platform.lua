@@ -1,9 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- Platforms of GPU clusters: their names, the objects of a training run on each, and how one is
 --- told from the nodes (platform-runtimes.md). All functions are pure.
+local catalog = require "aicr.platform.catalog"
 local detect = require "aicr.platform.detect"
 local env = require "aicr.platform.env"
 local match = require "aicr.platform.match"
+local measure = require "aicr.platform.measure"
 local merge = require "aicr.platform.merge"
 local names = require "aicr.platform.names"
 local nics = require "aicr.platform.nics"
@@ -43,4 +45,11 @@ return {
   detect_gke_networks = nics.detect_gke_networks,
   interface_pairs = nics.interface_pairs,
   detect_tcpxo_release = nics.detect_tcpxo_release,
+  nccl_tests = catalog.nccl_tests,
+  nccl_test = catalog.nccl_test,
+  nccl_run = catalog.nccl_run,
+  judge = catalog.judge,
+  add_measurement = measure.add,
+  peak = measure.peak,
+  failed_nodes = measure.failed_nodes,
 }

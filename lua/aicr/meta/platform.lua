@@ -303,4 +303,87 @@ function platform.interface_pairs(networks) end
 ---@nodiscard
 function platform.detect_tcpxo_release(nodes, pods, opts) end
 
+---@class aicr.platform.NcclTestOptions
+---@field platform string
+---@field arch string
+---@field gpus integer a node
+---@field mnnvl? boolean multi-node NVLink
+---@field max_bytes? string "16G": the last size
+---@field iterations? integer
+---@field cycles? integer
+---@field diagnose? boolean few iterations, to find a bad node
+
+---@class aicr.platform.NcclTest
+---@field name string
+---@field type string the collective
+---@field framework "mpi"|"exec"
+---@field nodes? integer so many, whatever is asked for
+---@field processes? integer a node
+---@field judged "busBandwidthGBps"|"algBandwidthGBps"
+---@field binary string
+---@field mpirun string
+---@field image string
+---@field args string[]
+---@field env table[] one without a value is forwarded as it is in the launcher
+---@field podSpec? table
+---@field row string the row of the catalogue that the environment is from
+---@field thresholds? table<string, string> by figure; nil: none
+---@field published? {busBandwidthGBps: number, nodes: integer} to see whether a figure can be right
+
+---@class aicr.platform.NcclRunOptions
+---@field platform string
+---@field arch string
+---@field entry string the run's name
+---@field nodes integer
+---@field gpus integer a node
+---@field nics? integer
+---@field mnnvl? boolean
+---@field nic_resource? string
+---@field image? string another one than the test's
+
+--- The names of the NCCL tests.
+---@return string[]
+---@nodiscard
+function platform.nccl_tests() end
+
+--- A test on a platform. Raises INVALID_REQUEST/`unknown-test`, `size`.
+---@param name string
+---@param options aicr.platform.NcclTestOptions
+---@return aicr.platform.NcclTest
+---@nodiscard
+function platform.nccl_test(name, options) end
+
+--- The run of a test, for `build_run`.
+---@param test aicr.platform.NcclTest
+---@param options aicr.platform.NcclRunOptions
+---@return aicr.platform.Run
+---@nodiscard
+function platform.nccl_run(test, options) end
+
+--- Compares figures with thresholds; one that was not measured fails. Raises INVALID_REQUEST/`threshold`.
+---@param thresholds? table<string, string> such as {busBandwidthGBps = ">= 370"}
+---@param measured? table<string, number>
+---@return {figure: string, threshold: string, value: number?, pass: boolean, reason: string?}[]
+---@nodiscard
+function platform.judge(thresholds, measured) end
+
+--- The means of a size with one more row; two decimals are kept.
+---@param mean? {algbw: number, busbw: number, count: integer}
+---@param row {algbw: number, busbw: number}
+---@return {algbw: number, busbw: number, count: integer}
+---@nodiscard
+function platform.add_measurement(mean, row) end
+
+--- The largest mean of all sizes, of each figure by itself.
+---@param means {algbw: number, busbw: number}[]
+---@return {busBandwidthGBps: number?, algBandwidthGBps: number?}
+---@nodiscard
+function platform.peak(means) end
+
+--- The nodes that failed: sorted, each reason once.
+---@param entries {name: string, reason: string, message: string?}[]
+---@return {name: string, reason: string, message: string?}[]
+---@nodiscard
+function platform.failed_nodes(entries) end
+
 return platform

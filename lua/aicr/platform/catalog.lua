@@ -1,0 +1,310 @@
+-- SPDX-License-Identifier: Apache-2.0
+--- The catalogue of NCCL tests: program, arguments, environment and thresholds by platform,
+--- architecture and test (platform-runtimes.md 6). The data is recipes/platforms/nccl_tests.yaml.
+local errors = require "aicr.native.error"
+local fragment = require "aicr.platform.fragment"
+local json = require "aicr.json"
+local match = require "aicr.platform.match"
+local native = require "aicr.native.platform"
+local runtime = require "aicr.platform.runtime"
+local value = require "aicr.platform.value"
+local yaml = require "aicr.yaml"
+
+local M = {}
+
+M.FILE = "recipes/platforms/nccl_tests.yaml"
+--- The figures that a threshold can be about.
+M.FIGURES = { "busBandwidthGBps", "algBandwidthGBps" }
+
+local KNOWN <const> = {
+  TestName = true, GpusPerNode = true, Mnnvl = true, MaxBytes = true, Iterations = true, Cycles = true,
+}
+
+local TOP <const> = {
+  tests = true, arguments = true, defaults = true, diagnose = true, platforms = true, thresholds = true,
+  published = true,
+}
+
+local refuse, step = fragment.refuse, fragment.step
+
+local function check_thresholds(at, rows, tests)
+  for i, row in ipairs(rows) do
+    local here = step(at, i)
+    local any = false
+    for key, member in pairs(row) do
+      if key == "test" and not value.named(tests, member) then
+        refuse(step(here, key), "there is no test %s", value.quoted(member))
+      elseif key == "busBandwidthGBps" or key == "algBandwidthGBps" then
+        any = true
+        if type(member) ~= "string" or not M.parse_threshold(member) then
+          refuse(step(here, key), 'expected a comparison such as ">= 370", got %s', json.encode(member))
+        end
+      elseif key ~= "test" and key ~= "platform" and key ~= "arch" then
+        refuse(step(here, key), "is not known%s",
+          value.suggestion(key, { "test", "platform", "arch", table.unpack(M.FIGURES) }))
+      end
+    end
+    if not any then
+      refuse(here, "a threshold names %s", table.concat(M.FIGURES, " or "))
+    end
+  end
+end
+
+--- Reads a catalogue. Raises INVALID_REQUEST/`override` with file, row and key.
+---@param text string YAML
+---@param file string
+---@param read_fragment fun(name: string): string?
+---@return table
+function M.load(text, file, read_fragment)
+  local ok, read = pcall(yaml.decode, text, { schema = "recipe" })
+  if not ok then
+    refuse({ file = file }, "%s", errors.is(read) and read.message or tostring(read))
+  elseif not value.is_map(read) then
+    refuse({ file = file }, "expected an object")
+  end
+  for key in pairs(read) do
+    if not TOP[key] then
+      refuse({ file = file }, "%s is not known%s", value.quoted(key), value.suggestion(key, value.keys(TOP)))
+    end
+  end
+  local out = {}
+  for key, member in pairs(read) do
+    local at = { file = file, key = key, known = KNOWN, fragment = read_fragment, stack = {} }
+    out[key] = fragment.resolve(at, member)
+  end
+  for i, row in ipairs(value.list(out.platforms)) do
+    local at = { file = file, row = row.name, key = "when" }
+    if type(row.name) ~= "string" then
+      refuse({ file = file, key = ("platforms[%d]"):format(i) }, "a row has a name")
+    end
+    match.check(at, row.when or {})
+  end
+  check_thresholds({ file = file, key = "thresholds" }, value.list(out.thresholds), value.list(out.tests))
+  return out
+end
+
+local built_in
+
+local function catalogue()
+  built_in = built_in or M.load(native.data "platforms/nccl_tests.yaml", M.FILE, function(name)
+    return native.data(("overrides/_lib/%s.yaml"):format(name))
+  end)
+  return built_in
+end
+
+local function names_of(all)
+  local names = json.array()
+  for i, test in ipairs(all.tests) do
+    names[i] = test.name
+  end
+  return names
+end
+
+--- The names of the tests, in the catalogue's order.
+---@return string[]
+function M.nccl_tests()
+  return names_of(catalogue())
+end
+
+local OPERATORS <const> = {
+  [">="] = function(a, b) return a >= b end, [">"] = function(a, b) return a > b end,
+  ["<="] = function(a, b) return a <= b end, ["<"] = function(a, b) return a < b end,
+  ["=="] = function(a, b) return a == b end,
+}
+
+--- The operator and the number of a threshold such as ">= 370"; nil for what is none.
+---@param text string
+---@return string? op
+---@return number? limit
+function M.parse_threshold(text)
+  local op, number = text:match "^%s*([<>=]=?)%s*(%d+%.?%d*)%s*$"
+  if op and OPERATORS[op] then
+    return op, tonumber(number)
+  end
+end
+
+--- Compares what was measured with what has to be reached, a row a threshold. What has a threshold
+--- and was not measured fails: it is not known to be good.
+---@param thresholds table<string, string>|nil by figure
+---@param measured table<string, number>|nil by figure
+---@return {figure: string, threshold: string, value: number?, pass: boolean, reason: string?}[]
+function M.judge(thresholds, measured)
+  local out = json.array()
+  for _, figure in ipairs(value.keys(thresholds or {})) do
+    local op, limit = M.parse_threshold(thresholds[figure])
+    if not op then
+      value.invalid("threshold", "%s: expected a comparison such as \">= 370\", got %s", figure,
+        value.quoted(thresholds[figure]))
+    end
+    local got = (measured or {})[figure]
+    local pass = got ~= nil and OPERATORS[op](got, limit)
+    out[#out + 1] = {
+      figure = figure, threshold = thresholds[figure], value = got, pass = pass,
+      reason = got == nil and "measurement-missing" or not pass and "threshold" or nil,
+    }
+  end
+  return out
+end
+
+local function thresholds_of(all, test, run)
+  local found
+  for _, row in ipairs(value.list(all.thresholds)) do
+    if row.test == test.name and (not row.platform or row.platform == run.platform)
+      and (not row.arch or row.arch == run.arch) then
+      found = found or {}
+      for _, figure in ipairs(M.FIGURES) do
+        found[figure] = row[figure] or found[figure]
+      end
+    end
+  end
+  return found
+end
+
+local function published_of(all, test, run, mnnvl)
+  for _, row in ipairs(value.list(all.published)) do
+    local same = row.platform == run.platform and row.arch == run.arch and (row.mnnvl == nil or row.mnnvl == mnnvl)
+    if same and row[test.name] then
+      return { busBandwidthGBps = row[test.name], nodes = row.nodes }
+    end
+  end
+end
+
+local function block_of(all, run)
+  local out = {}
+  for _, row in ipairs(all.platforms) do
+    if match.matches(row.when, { Platform = run.platform, GPUArchitecture = run.arch }) then
+      for key, member in pairs(row) do
+        out[key] = member
+      end
+    end
+  end
+  return out
+end
+
+local function count(run, field, default)
+  local n = run[field]
+  if n == nil then
+    return default
+  elseif math.type(n) ~= "integer" or n < 1 or n > 1000000 then
+    value.invalid("size", "%s %s is not valid; expected a whole number from 1 to 1000000", field, value.quoted(n))
+  end
+  return n
+end
+
+local function size(run, default)
+  local text = tostring(run.max_bytes or default)
+  if not text:match "^[1-9]%d*[KMGT]?$" or #text > 16 then
+    value.invalid("size", "max_bytes %s is not valid; expected such as 16G", value.quoted(text))
+  end
+  return text
+end
+
+local function said(all, test, run)
+  local base = run.diagnose and all.diagnose or all.defaults
+  return {
+    TestName = test.name, GpusPerNode = run.gpus, Mnnvl = run.mnnvl and "1" or "0",
+    MaxBytes = size(run, base.max_bytes), Iterations = count(run, "iterations", base.iterations),
+    Cycles = count(run, "cycles", base.cycles),
+  }
+end
+
+local function append(list, more)
+  for _, item in ipairs(value.list(more)) do
+    list[#list + 1] = item
+  end
+  return list
+end
+
+--- A test of a catalogue on a platform.
+---@param all table what `load` gave
+---@param name string
+---@param run aicr.platform.NcclTestOptions
+---@return aicr.platform.NcclTest
+function M.test_of(all, name, run)
+  local test = value.named(all.tests, name)
+  if not test then
+    value.invalid("unknown-test", "there is no NCCL test %s%s", value.quoted(name),
+      value.suggestion(name, names_of(all)))
+  end
+  local facts, block = said(all, test, run), block_of(all, run)
+  local args = append(json.array(), fragment.render(all.arguments, facts))
+  append(args, test.arguments and fragment.render(test.arguments, facts))
+  return {
+    name = test.name, type = test.type, framework = test.framework, nodes = test.nodes, judged = test.judged,
+    processes = test.processes, podSpec = fragment.render(test.podSpec, facts), image = block.image,
+    mpirun = block.mpirun,
+    binary = block.path .. test.binary .. block.suffix, args = args,
+    env = fragment.render(block.env, facts), row = block.name,
+    thresholds = thresholds_of(all, test, run), published = published_of(all, test, run, run.mnnvl or false),
+  }
+end
+
+--- A built-in test on a platform. Raises INVALID_REQUEST/`unknown-test`, `size`.
+---@param name string one of `nccl_tests`
+---@param run aicr.platform.NcclTestOptions
+---@return aicr.platform.NcclTest
+function M.nccl_test(name, run)
+  return M.test_of(catalogue(), name, run)
+end
+
+-- What is forwarded with its value, and what as it is in the launcher.
+local function forwarded(list)
+  local out = json.array()
+  for _, entry in ipairs(list) do
+    out[#out + 1] = "-x"
+    out[#out + 1] = entry.value and entry.name .. "=" .. entry.value or entry.name
+  end
+  return out
+end
+
+local function with_values(list)
+  local out = json.array()
+  for _, entry in ipairs(list) do
+    if entry.value then
+      out[#out + 1] = entry
+    end
+  end
+  return out
+end
+
+-- What a test changes of its runtime and job, as an override of the user's.
+local function own_override(test, entry)
+  if not test.processes and not test.podSpec then
+    return nil
+  end
+  local pod = test.podSpec and { spec = test.podSpec }
+  local job = pod and value.array { name = runtime.NODE, template = { spec = { template = pod } } }
+  local processes = test.processes
+  return value.array {
+    name = test.name,
+    jobTemplate = processes and { spec = { workload = { trainJob = { trainer = { numProcPerNode = processes } } } } },
+    dependencies = value.array {
+      apiVersion = runtime.API_VERSION, kind = runtime.KIND, metadata = { name = runtime.name(entry) },
+      spec = {
+        mlPolicy = processes and { torch = { numProcPerNode = processes } },
+        template = job and { spec = { replicatedJobs = job } },
+      },
+    },
+  }
+end
+
+--- The run of a test, for `build_run`.
+---@param test aicr.platform.NcclTest
+---@param run aicr.platform.NcclRunOptions
+---@return aicr.platform.Run
+function M.nccl_run(test, run)
+  local is_mpi = test.framework == "mpi"
+  return {
+    Platform = run.platform, GPUArchitecture = run.arch, FrameworkType = test.framework, MlnxPerNode = run.nics,
+    EnableMNNVL = run.mnnvl or false, NicResourceName = run.nic_resource,
+    Runtime = {
+      EntryName = run.entry, Image = run.image or test.image, NodesPerJob = test.nodes or run.nodes,
+      GpusPerNode = run.gpus, Env = not is_mpi and with_values(test.env) or nil,
+    },
+    Binary = test.binary, Args = test.args, MpirunPath = test.mpirun,
+    UserMPIArgs = is_mpi and forwarded(test.env) or nil, Command = not is_mpi and value.array(test.binary) or nil,
+    UserOverrides = own_override(test, run.entry),
+  }
+end
+
+return M
