@@ -83,6 +83,56 @@ describe("apply", function()
   end)
 end)
 
+-- What the managed fields of a real server tell of an apply whose answer was lost.
+describe("an apply", function()
+  local NATIVES <const> = { "aicr.ctx.k8s.clean", "aicr.native.k8s", "aicr.native.task" }
+  local kept, clean = {}, nil
+
+  setup(function()
+    for _, name in ipairs(NATIVES) do
+      kept[name], package.loaded[name] = package.loaded[name], name ~= NATIVES[1] and {} or nil
+    end
+    clean = require "aicr.ctx.k8s.clean"
+  end)
+
+  teardown(function()
+    for _, name in ipairs(NATIVES) do
+      package.loaded[name] = kept[name]
+    end
+  end)
+
+  local function made(before, after)
+    local answer
+    objects.in_namespace(function(namespace)
+      local path = ("/api/v1/namespaces/%s/configmaps"):format(namespace)
+      if before then
+        objects.must("POST", path, objects.config_map(namespace, "made"))
+        os.execute("sleep " .. before)
+      end
+      objects.must("PATCH", path .. "/made?fieldManager=aicr-run", { apiVersion = "v1", kind = "ConfigMap",
+        metadata = { name = "made" }, data = { ours = "x" } }, "application/apply-patch+yaml")
+      if after then
+        objects.must("PATCH", path .. "/made", { data = { theirs = "y" } }, "application/merge-patch+json")
+      end
+      answer = clean.is_made_by_apply(objects.must("GET", path .. "/made").metadata)
+    end)
+    return answer
+  end
+
+  it("that made the object is told", function()
+    assert.is_true(made())
+  end)
+
+  it("that changed another one's object is told, or it is said that it cannot be", function()
+    assert.is_false(made(1.1))
+    assert.is_not_true(made(0))
+  end)
+
+  it("that made an object which another one changed at once is not taken for that one's", function()
+    assert.is_not_false(made(nil, true))
+  end)
+end)
+
 describe("create", function()
   it("with generateName leaves nothing", function()
     local got = check([["create configmaps", "list configmaps"]], [[

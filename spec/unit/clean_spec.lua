@@ -28,6 +28,8 @@ describe("clean-up of what got no answer", function()
           error(host.failure, 0)
         elseif not object then
           error(errors.new(ABSENT), 0)
+        elseif request.verb == "apply" then
+          host.applied = request
         elseif request.verb == "delete" then
           host.deleted[#host.deleted + 1], host.objects[request.name] = request.body.preconditions.uid, nil
         end
@@ -76,6 +78,60 @@ describe("clean-up of what got no answer", function()
     clean.remove { api_version = "v1", kind = "Pod", name = "late", namespace = "n", run_id = "r", lost = true,
       uid = nil }
     assert.same({ "u9" }, host.deleted)
+  end)
+
+  describe("of an apply", function()
+    local AT <const>, BEFORE <const>, AFTER <const> = "2026-01-01T00:00:05Z", "2026-01-01T00:00:04Z",
+      "2026-01-01T00:00:06Z"
+
+    local function entry(manager, operation, time, subresource)
+      return { manager = manager, operation = operation, time = time, subresource = subresource }
+    end
+
+    local function applied(...)
+      local found = object("a", "u1")
+      found.metadata.creationTimestamp, found.metadata.managedFields = AT, { ... }
+      return found
+    end
+
+    local function lost()
+      return { api_version = "v1", kind = "ConfigMap", name = "a", namespace = "n", run_id = "r", lost = true,
+        applied = { metadata = { name = "a" }, data = { k = "v" } } }
+    end
+
+    for what, row in pairs {
+      ["ours alone"] = { true, entry("aicr-run", "Apply", AT) },
+      ["ours, changed by another one later"] = { true, entry("x", "Update", AFTER), entry("aicr-run", "Apply", AT) },
+      ["ours, with a status"] = { true, entry("aicr-run", "Apply", AT), entry("x", "Update", AT, "status") },
+      ["ours, made slowly"] = { true, entry("aicr-run", "Apply", BEFORE), entry("x", "Update", AT) },
+      ["another one's"] = { false, entry("x", "Update", AT), entry("aicr-run", "Apply", AFTER) },
+      ["another one's, of whose fields none is left"] = { false, entry("aicr-run", "Apply", AFTER) },
+      ["of one second"] = { nil, entry("x", "Update", AT), entry("aicr-run", "Apply", AT) },
+      ["without managed fields"] = { nil },
+      ["without ours"] = { nil, entry("x", "Update", AT) },
+      ["of a client without server-side apply that has our name"] = { nil, entry("aicr-run", "Update", AT) },
+    } do
+      it("tells who made it: " .. what, function()
+        host.objects.a = applied(table.unpack(row, 2))
+        assert.equal(row[1], clean.is_made_by_apply(host.objects.a.metadata))
+        local ok, err = pcall(clean.remove, lost())
+        assert.same(row[1] and { "u1" } or {}, host.deleted)
+        assert.equal(row[1] ~= nil, ok)
+        assert.equal(row[1] == false, host.applied ~= nil)
+        if row[1] == nil then
+          assert.truthy(err:find("-n n configmap/a is left (it cannot be told", 1, true), err)
+        end
+      end)
+    end
+
+    it("takes its labels off what another one made", function()
+      host.objects.a = applied(entry("x", "Update", AT), entry("aicr-run", "Apply", AFTER))
+      local t = lost()
+      clean.remove(t)
+      assert.same({ metadata = { name = "a", uid = "u1" }, data = { k = "v" } }, host.applied.body)
+      assert.is_nil(t.applied.metadata.uid)
+      assert.equal("aicr-run", host.applied.query.fieldManager)
+    end)
   end)
 
   it("does not take another server's 404 for the end", function()

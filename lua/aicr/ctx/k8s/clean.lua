@@ -28,11 +28,65 @@ function M.is_absent(err)
   return errors.is(err) and err.reason == "not-found" and err.verdict == true
 end
 
+--- Who made an object that our server-side apply changed: this run, or another one between our look and our apply? By
+-- the times of the managed fields, which are seconds of the server: fields are set before the object is created.
+-- @param meta table metadata of an object with this run's label
+-- @return boolean|nil nil: it cannot be told
+function M.is_made_by_apply(meta)
+  local created, ours, others = meta.creationTimestamp, nil, false
+  if type(created) ~= "string" then
+    return nil
+  end
+  for _, entry in ipairs(type(meta.managedFields) == "table" and meta.managedFields or {}) do
+    if type(entry) == "table" and (entry.subresource or "") == "" and type(entry.time) == "string" then
+      if entry.manager == M.NAME and entry.operation == "Apply" then
+        ours = entry.time
+      else
+        others = others or entry.time <= created
+      end
+    end
+  end
+  if not ours or ours == created and others then
+    return nil
+  end
+  return ours <= created
+end
+
 -- Until when a removal may wait: late enough to see the end, early enough to say what is left.
 local function patience()
   local now = native.monotonic()
   began = began or now
   return math.min(math.max(began + ALL_MS, now + EACH_MS), began + LAST_MS)
+end
+
+-- Takes our labels off what another one made.
+local function give_back(t, uid)
+  local body, meta = {}, {}
+  for k, v in pairs(t.applied) do
+    body[k] = v
+  end
+  for k, v in pairs(body.metadata) do
+    meta[k] = v
+  end
+  body.metadata, meta.uid = meta, uid
+  k8s.call("clean-up", {
+    verb = "apply", apiVersion = t.api_version, kind = t.kind, name = t.name, namespace = t.namespace, free = true,
+    deadline_ms = t.until_ms, content_type = "application/apply-patch+yaml", body = body,
+    query = { fieldManager = M.NAME, force = t.forced and "true" or nil },
+  })
+end
+
+-- As read, of an apply whose answer was lost.
+local function of_apply(t, object, meta)
+  local is_made = M.is_made_by_apply(meta)
+  if is_made then
+    return object, false
+  elseif is_made == nil then
+    error(("it cannot be told whether this run made it: see its managedFields with kubectl get %s -o yaml "
+      .. "--show-managed-fields"):format(named(t)), 0)
+  end
+  give_back(t, meta.uid)
+  return nil, true
 end
 
 -- The object as it is now; nil when it is gone, and whether another one has its name.
@@ -53,6 +107,9 @@ local function read(t)
   end
   if not t.uid and (meta.labels or {})[M.RUN] ~= t.run_id then
     return nil, true
+  end
+  if not t.uid and t.applied then
+    return of_apply(t, object, meta)
   end
   return object, false
 end
@@ -84,7 +141,8 @@ end
 
 --- Deletes an object that this run made and waits until it is gone.
 -- @param t table {api_version=, kind=, name=, namespace=, run_id=, uid=(nil: ours by its label),
---   lost=(may it come into being only now?)}
+--   lost=(may it come into being only now?), applied=(the object without our labels, where it was a server-side
+--   apply), forced=(was that forced?)}
 -- @raise an error object, or a string that says what is left and how to remove it
 function M.remove(t)
   t.until_ms = patience()

@@ -38,12 +38,15 @@ local function target_of(what, request, free)
 end
 
 -- Notes what is about to be made, before it is: an answer that is lost must not leave it behind.
-local function removal(env, object, target)
+local function removal(env, object, target, request)
   local t = {
     api_version = object.apiVersion, kind = object.kind, name = object.metadata.name,
     generated = object.metadata.generateName, namespace = target.namespace, group = target.group,
     plural = target.plural, run_id = env.run_id, lost = true,
   }
+  if request.verb == "apply" then
+    t.applied, t.forced = object, request.query.force ~= nil
+  end
   env.made = env.made or {}
   table.insert(env.made, t)
   local list = env.deferred
@@ -118,7 +121,7 @@ function M.create(env, object, opts)
   if opts.dry_run then
     return (k8s.call("ctx.k8s:create", request))
   end
-  return (make(removal(env, object, target_of("ctx.k8s:create", request)), "ctx.k8s:create", request))
+  return (make(removal(env, object, target_of("ctx.k8s:create", request), request), "ctx.k8s:create", request))
 end
 
 local APPLY <const> = { namespace = "string", dry_run = "boolean", force = "boolean" }
@@ -158,7 +161,7 @@ function M.apply(env, object, opts)
     return (k8s.call("ctx.k8s:apply", request))
   end
   request.body = labelled(object, env.run_id)
-  local made, is_others = make(removal(env, object, target), "ctx.k8s:apply", request)
+  local made, is_others = make(removal(env, object, target, request), "ctx.k8s:apply", request)
   if is_others then
     request.body = object -- without our labels
     made = k8s.call("ctx.k8s:apply", request)
