@@ -55,15 +55,25 @@ static int is_lua(const char *name)
   return dot && strcmp(dot, ".lua") == 0;
 }
 
-static void write_source(lua_State *L, FILE *out, const char *root,
-                         const char *name, int number)
+static void write_text(lua_State *L, FILE *out, const char *root,
+                       const char *name, int number)
 {
   size_t size;
   char *text = read_file(root, name, &size);
 
   fprintf(out, "static const unsigned char text%d[] = {", number);
   write_bytes(L, text, size, out);
-  fprintf(out, "0};\nstatic const unsigned char code%d[] = {", number);
+  fprintf(out, "0};\n");
+  free(text);
+}
+
+static void write_code(lua_State *L, FILE *out, const char *root,
+                       const char *name, int number)
+{
+  size_t size;
+  char *text = read_file(root, name, &size);
+
+  fprintf(out, "static const unsigned char code%d[] = {", number);
   if (is_lua(name)) {
     lua_pushfstring(L, "@%s", name);
     if (luaL_loadbufferx(L, text, size, lua_tostring(L, -1), "t") != LUA_OK)
@@ -90,8 +100,11 @@ int main(int argc, char **argv)
     die("cannot be written", argc > 1 ? argv[1] : "usage: embed OUT ROOT NAME");
   qsort(argv + 3, (size_t)argc - 3, sizeof(*argv), compare);
   fputs("/* Made by cmake/embed.c. */\n#include \"host/embed.h\"\n\n", out);
+  /* Texts are seldom read: apart, they take no memory. */
   for (int i = 3; i < argc; i++)
-    write_source(L, out, argv[2], argv[i], i);
+    write_text(L, out, argv[2], argv[i], i);
+  for (int i = 3; i < argc; i++)
+    write_code(L, out, argv[2], argv[i], i);
   fputs("const struct aicr_embedded aicr_embedded[] = {\n", out);
   for (int i = 3; i < argc; i++)
     fprintf(out,

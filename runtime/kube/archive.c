@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kube/archive.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,6 +11,7 @@
 
 #include "core/text.h"
 #include "kube/fixed_text.h"
+#include "kube/libarchive.h"
 #include "kube/recording_index.h"
 
 #define BLOCK        ((size_t)64 << 10)
@@ -23,6 +22,7 @@
 #define RATIO_FREE ((uint64_t)64 << 20)
 
 struct unpacking {
+  const struct libarchive *la;
   struct archive *from;
   const char *name;
   struct kube_archive *to;
@@ -55,8 +55,8 @@ static bool no_memory(const struct unpacking *u)
 /* What libarchive says, which names no file of ours. */
 static bool broken(const struct unpacking *u, const char *member)
 {
-  const char *text = archive_error_string(u->from);
-  if (archive_errno(u->from) == ENOMEM) {
+  const char *text = u->la->error_string(u->from);
+  if (u->la->error_number(u->from) == ENOMEM) {
     return no_memory(u);
   }
   char why[256];
@@ -124,7 +124,7 @@ static bool write_at(const struct unpacking *u, const char *data, size_t len,
 static bool within_bounds(const struct unpacking *u, uint64_t more,
                           const char *member)
 {
-  int64_t read = archive_filter_bytes(u->from, -1);
+  int64_t read = u->la->filter_bytes(u->from, -1);
   uint64_t packed = read < 0 ? 0 : (uint64_t)read;
   if (more > KUBE_ARCHIVE_MAX || u->written > KUBE_ARCHIVE_MAX - more) {
     return refuse(u, "recording-too-large", member,
@@ -146,7 +146,7 @@ static bool copy_data(struct unpacking *u, struct kube_archive_member *m)
     const void *data = NULL;
     size_t len = 0;
     la_int64_t offset = 0;
-    int rc = archive_read_data_block(u->from, &data, &len, &offset);
+    int rc = u->la->read_data_block(u->from, &data, &len, &offset);
     if (rc == ARCHIVE_EOF) {
       break;
     }
@@ -225,20 +225,20 @@ static bool clean_path(const struct unpacking *u, const char *path,
 static bool take_member(struct unpacking *u, struct archive_entry *e)
 {
   char path[PATH_MAX_LEN] = "";
-  if (!clean_path(u, archive_entry_pathname(e), path)) {
+  if (!clean_path(u, u->la->entry_pathname(e), path)) {
     return false;
   }
-  if (archive_entry_hardlink(e) != NULL || archive_entry_symlink(e) != NULL) {
+  if (u->la->entry_hardlink(e) != NULL || u->la->entry_symlink(e) != NULL) {
     return invalid(u, path, "a link; links in a recording are not followed");
   }
-  if (archive_entry_filetype(e) == AE_IFDIR) {
+  if (u->la->entry_filetype(e) == AE_IFDIR) {
     return true;
   }
-  if (archive_entry_filetype(e) != AE_IFREG || path[0] == '\0' ||
+  if (u->la->entry_filetype(e) != AE_IFREG || path[0] == '\0' ||
       strcmp(path, ".") == 0) {
     return invalid(u, path, "neither a plain file nor a folder");
   }
-  la_int64_t size = archive_entry_size(e);
+  la_int64_t size = u->la->entry_size(e);
   if (size < 0 || !within_bounds(u, 0, path)) {
     return size >= 0 ? false : invalid(u, path, "a member without a size");
   }
@@ -255,7 +255,7 @@ static bool take_all(struct unpacking *u)
   int64_t before = 0;
   for (;;) {
     struct archive_entry *e = NULL;
-    int rc = archive_read_next_header(u->from, &e);
+    int rc = u->la->read_next_header(u->from, &e);
     if (rc == ARCHIVE_EOF) {
       break;
     }
@@ -270,11 +270,11 @@ static bool take_all(struct unpacking *u)
     if (!take_member(u, e)) {
       return false;
     }
-    before = archive_filter_bytes(u->from, 0);
+    before = u->la->filter_bytes(u->from, 0);
   }
   /* A tar ends in blocks of zeros. libarchive takes one that is cut between
    * two members for a whole one. */
-  int64_t after = archive_filter_bytes(u->from, 0);
+  int64_t after = u->la->filter_bytes(u->from, 0);
   return after - before >= TAR_BLOCK ||
          invalid(u, NULL, "the archive is cut: its end mark is missing");
 }
@@ -356,10 +356,10 @@ static bool unpack(struct unpacking *u, int fd)
              strerror(errno));
     return invalid(u, NULL, why);
   }
-  if (archive_read_support_format_tar(u->from) != ARCHIVE_OK ||
-      archive_read_support_filter_gzip(u->from) != ARCHIVE_OK ||
+  if (u->la->read_support_format_tar(u->from) != ARCHIVE_OK ||
+      u->la->read_support_filter_gzip(u->from) != ARCHIVE_OK ||
       lseek(fd, 0, SEEK_SET) != 0 ||
-      archive_read_open_fd(u->from, fd, BLOCK) != ARCHIVE_OK) {
+      u->la->read_open_fd(u->from, fd, BLOCK) != ARCHIVE_OK) {
     return broken(u, NULL);
   }
   return take_all(u) && finish(u);
@@ -369,10 +369,14 @@ bool kube_archive_open(struct kube_archive *a, int fd, const char *name,
                        struct aicr_error *err)
 {
   *a = (struct kube_archive){.fd = -1};
+  const struct libarchive *la = kube_libarchive(err);
+  if (la == NULL) {
+    return false;
+  }
   struct unpacking u = {
-      .from = archive_read_new(), .name = name, .to = a, .err = err};
+      .la = la, .from = la->read_new(), .name = name, .to = a, .err = err};
   bool ok = u.from != NULL ? unpack(&u, fd) : no_memory(&u);
-  archive_read_free(u.from);
+  la->read_free(u.from);
   if (!ok) {
     kube_archive_close(a);
   }

@@ -6,7 +6,7 @@
 #include "kube/fixed_text.h"
 #include "kube/record_call.h"
 
-#define PART     ((size_t)64 << 10) /* of a page that is unpacked */
+#define PART     ((size_t)16 << 10) /* of a page that is unpacked */
 #define PAGE_MAX ((size_t)256 << 20)
 /* Whoever took so many items of a page will want the next one. */
 #define AHEAD_AFTER 16
