@@ -28,15 +28,33 @@ static int decode_flags(lua_State *L, int idx)
   return flags;
 }
 
-/* json.decode(text [, {nulls = "drop" | "keep"}]) -> value, repeated keys
- *                                                              [-0, +2, v] */
+/* Is a count wanted? Of the options at idx. */
+static bool counts_repeated(lua_State *L, int idx)
+{
+  bool wanted;
+
+  if (!lua_istable(L, idx))
+    return false;
+  lua_getfield(L, idx, "repeated");
+  wanted = lua_toboolean(L, -1);
+  lua_pop(L, 1);
+  return wanted;
+}
+
+/* json.decode(text [, {nulls = "drop" | "keep", repeated = true}]) -> value,
+ * and how many keys were repeated where that is wanted: handed on as it is, or
+ * behind ctx:try, a second result would be taken for something else.
+ *                                                              [-0, +1, v] */
 static int json_decode(lua_State *L)
 {
   size_t len;
   const char *text = luaL_checklstring(L, 1, &len);
+  bool counts = counts_repeated(L, 2);
 
   aicr_push_json(L, text, len, decode_flags(L, 2));
-  return 2;
+  if (!counts)
+    lua_pop(L, 1);
+  return counts ? 2 : 1;
 }
 
 /* json.encode(value) -> text                                   [-0, +1, v] */

@@ -30,8 +30,9 @@ local READ <const> = [[
     attempt("leases", "list", "leases.coordination.k8s.io")
     attempt("version", "server_version")
     note("can", (ctx.k8s:can("get", "pods")))
-    note("can delete", { ctx.k8s:can("delete", "nodes", { name = "n" }) })
-    note("can in", { ctx.k8s:can("create", "pods", { namespace = ctx.namespace, subresource = "exec" }) })
+    note("can delete", { ctx.k8s:can("delete", "nodes", { name = "n", explain = true }) })
+    note("can in", { ctx.k8s:can("create", "pods", { namespace = ctx.namespace, subresource = "exec",
+      explain = true }) })
     attempt("ready", "get_raw", "/readyz")
     attempt("nowhere", "get_raw", "/nope")
 ]]

@@ -46,8 +46,9 @@ describe("json.decode", function()
   end)
 
   it("counts repeated keys", function()
-    assert.equal(2, select(2, json.decode '{"a":1,"a":2,"b":{"c":1,"c":1}}'))
-    assert.equal(0, select(2, json.decode '{"a":1,"b":{"a":1}}'))
+    assert.equal(2, select(2, json.decode('{"a":1,"a":2,"b":{"c":1,"c":1}}', { repeated = true })))
+    assert.equal(0, select(2, json.decode('{"a":1,"b":{"a":1}}', { repeated = true })))
+    assert.equal(1, select("#", json.decode '{"a":1,"a":2}'))
   end)
 
   it("drops null members on request, in arrays they stay", function()

@@ -129,10 +129,10 @@ function k8s:exec(pod, namespace, command, opts) end
 --- May this run's user do it? Asks the server.
 ---@param verb string as Kubernetes spells it: get, list, create, …
 ---@param resource string such as "pods" or "networks.networking.gke.io", or a path that is no resource's
----@param opts? {namespace?: string, name?: string, subresource?: string}
+---@param opts? {namespace?: string, name?: string, subresource?: string, explain?: boolean}
 ---@return boolean allowed
----@return string reason of the server, may be empty
----@return boolean? served is the resource served? nil for a path
+---@return string? reason with `explain`: of the server, may be empty
+---@return boolean? served with `explain`: is the resource served? nil for a path
 ---@nodiscard
 function k8s:can(verb, resource, opts) end
 

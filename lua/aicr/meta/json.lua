@@ -9,9 +9,9 @@ local json = {}
 
 --- Reads one JSON text. Raises INVALID_REQUEST/`malformed`.
 ---@param text string
----@param opts? {nulls?: "keep"|"drop"} "drop": members that are null are left out
+---@param opts? {nulls?: "keep"|"drop", repeated?: boolean} "drop": members that are null are left out
 ---@return any value
----@return integer repeated how many keys were repeated; the last one counts
+---@return integer? repeated where wanted: how many keys were repeated; the last one counts
 ---@nodiscard
 function json.decode(text, opts) end
 

@@ -47,13 +47,14 @@ local function reviewed(resource)
   error(found, 0)
 end
 
-local CAN <const> = { namespace = "string", name = "string", subresource = "string" }
+local CAN <const> = { namespace = "string", name = "string", subresource = "string", explain = "boolean" }
 
 --- May this run's user do it? Asks the server (SelfSubjectAccessReview).
 -- @param verb string as Kubernetes spells it: get, list, create, …
 -- @param resource string such as "pods" or "networks.networking.gke.io", or a path that is no resource's: "/healthz"
--- @param opts table|nil {namespace=(nil: in all), name=, subresource=}
--- @return boolean; string the server's reason, may be empty; boolean is the resource served? (nil for a path)
+-- @param opts table|nil {namespace=(nil: in all), name=, subresource=, explain=}
+-- @return boolean; with explain also: string the server's reason, may be empty; boolean is the resource served? (nil
+--   for a path). Behind ctx:try a second result would be taken for an error.
 -- @raise NOT_FOUND/"api-not-served" for a name without a group that the server does not know
 function M.can(_, verb, resource, opts)
   arguments.named(resource, verb, nil, "ctx.k8s:can")
@@ -82,6 +83,9 @@ function M.can(_, verb, resource, opts)
     error(errors.new {
       code = "INTERNAL", reason = "unexpected-response", message = "the access review has no verdict",
     }, 0)
+  end
+  if not opts.explain then
+    return status.allowed
   end
   return status.allowed, type(status.reason) == "string" and status.reason or "", served
 end

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- `ctx.k8s:logs` (kubernetes-client.md 3.3): the log of a container, as text, or line by line. Lines are read over
 --- lost connections: each request asks for the times of the lines, so that the next one goes on behind the line that
---- came last. An answer that ends well may be cut (the API server does not tell when a kubelet ends under it), so the end
---- is read once more.
+--- came last. An answer that ends well may be cut (the API server does not tell when a kubelet ends under it), so its
+--- end is read once more.
 local arguments = require "aicr.ctx.k8s.arguments"
 local errors = require "aicr.native.error"
 local k8s = require "aicr.native.k8s"

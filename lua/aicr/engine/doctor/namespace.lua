@@ -18,7 +18,8 @@ return {
       error(err, 0)
     elseif not found and err then
       local verb, resource, subresource = table.unpack(ctx.params.probe)
-      local allowed, reason = ctx.k8s:can(verb, resource, { namespace = name, subresource = subresource })
+      local allowed, reason = ctx.k8s:can(verb, resource, { namespace = name, subresource = subresource,
+        explain = true })
       if allowed and reason:find(('allowed by RoleBinding "[^"/]*/%s"'):format((name:gsub("%-", "%%-")))) then
         return ("%s (a role is bound in it)"):format(name)
       end

@@ -17,7 +17,7 @@ return {
     for i, right in ipairs(ctx.params.rights) do
       questions[i] = function()
         local may, _, is_served = ctx.k8s:can(right.verb, right.resource, {
-          namespace = right.namespace, subresource = right.subresource,
+          namespace = right.namespace, subresource = right.subresource, explain = true,
         })
         return { may = may, served = is_served ~= false }
       end
