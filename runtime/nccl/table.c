@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/number.h"
+
 static const struct {
   const char *name;
   enum nccl_field field;
@@ -174,17 +176,11 @@ bool nccl_begins_row(const char *text, size_t len)
 
 static bool set_integer(const struct nccl_word *w, bool negative, int64_t *out)
 {
-  int64_t v;
-
   if (negative && nccl_word_is(w, "-1")) {
     *out = -1;
     return true;
   }
-  if (!is_integer(w) || !nccl_whole(w->text, w->len, &v) ||
-      (v == INT64_MAX && w->len != 19))
-    return false;
-  *out = v;
-  return true;
+  return is_integer(w) && aicr_parse_int64(w->text, w->len, out);
 }
 
 static bool set_figure(const struct nccl_word *w, double *value, double *half)
