@@ -18,8 +18,8 @@ bool kube_rec_review_key(const cJSON *review, struct aicr_buf *out)
   const cJSON *other = kube_json_member(spec, "nonResourceAttributes");
   bool of_resource = cJSON_IsObject(asked), of_path = cJSON_IsObject(other);
   for (size_t i = 0; i < sizeof review_names / sizeof review_names[0]; i++) {
-    kube_url_param(out, review_names[i],
-                   kube_json_text(asked, review_names[i]));
+    const char *text = kube_json_text(asked, review_names[i]);
+    kube_url_param(out, review_names[i], text[0] == '\0' ? NULL : text);
   }
   if (of_path) {
     kube_url_param(out, "path", kube_json_text(other, "path"));

@@ -355,6 +355,75 @@ static void test_left(void **state)
   folder_remove(&f);
 }
 
+static const struct kube_asker askers[] = {
+    {"a", 1, ""}, {"b", 1, "1.2"}, {"a", 2, ""}};
+
+#define REVIEW(allowed)                                                        \
+  ANSWER(201, J,                                                               \
+         "{\"spec\":{\"nonResourceAttributes\":{\"path\":\"/x\",\"verb\":"     \
+         "\"get\"}},\"status\":{\"allowed\":" #allowed "}}")
+
+/* Each asker is given again what it was given, whoever asks first. */
+static void test_askers(void **state)
+{
+  static const struct fake_answer answers[] = {
+      ANSWER(200, J, "{\"v\":0}"), ANSWER(200, J, "{\"v\":1}"),
+      ANSWER(200, J, "{\"v\":2}"), REVIEW(0),
+      ANSWER(503, "", NULL),       REVIEW(2)};
+  static const char *const gives[] = {"object {\"v\":0}", "object {\"v\":1}",
+                                      "object {\"v\":2}"};
+  static const char review[] = "{\"spec\":{\"nonResourceAttributes\":{"
+                               "\"path\":\"/x\",\"verb\":\"get\"}}}";
+  static const char *const says[] = {"allowed\":0", "UNAVAILABLE",
+                                     "allowed\":2"};
+  struct folder f;
+  struct fake fake;
+  struct aicr_buf out;
+  struct asked get;
+  struct kube_call_spec can = {
+      .verb = KUBE_CREATE,
+      .resource = "selfsubjectaccessreviews.v1.authorization.k8s.io",
+      .body = review,
+      .body_len = sizeof review - 1};
+  (void)state;
+  folder_make(&f);
+  read_question("get nodes name=a", &get);
+  aicr_buf_init(&out, 1 << 20);
+  struct kube_client *c = open_recording(&fake, f.path, answers);
+  for (size_t i = 0; i < COUNT(answers); i++) {
+    struct kube_call_spec *spec = i < COUNT(askers) ? &get.spec : &can;
+    spec->asker = &askers[i % COUNT(askers)];
+    ask(c, spec, &out);
+  }
+  struct kube_record *r = kube_client_recording(c);
+  kube_record_wait(r, &askers[1], "\xe2\x82\xac \"pod\"", 3, true);
+  for (size_t i = 0; i < COUNT(askers); i++) {
+    kube_record_run(r, &askers[i], KUBE_TRANSPORT_OK);
+  }
+  assert_null(kube_record_error(r));
+  kube_client_close(c);
+  c = open_client(f.path, NULL);
+  for (size_t i = COUNT(askers); i-- > 0;) {
+    get.spec.asker = can.asker = &askers[i];
+    aicr_buf_reset(&out);
+    ask(c, &get.spec, &out);
+    assert_string_equal(out.data, gives[i]);
+    aicr_buf_reset(&out);
+    ask(c, &can, &out);
+    if (strstr(out.data, says[i]) == NULL) {
+      fail_msg("%s", out.data);
+    }
+  }
+  unsigned looks = 0;
+  assert_int_equal(kube_recording_wait(kube_client_backend(c), &askers[1],
+                                       "\xe2\x82\xac \"pod\"", &looks),
+                   KUBE_WAIT_LATE);
+  assert_int_equal(looks, 3);
+  kube_client_close(c);
+  aicr_buf_free(&out);
+  folder_remove(&f);
+}
+
 static void test_refused(void **state)
 {
   static const struct kube_record_facts facts = {.captured_ms = 1};
@@ -480,6 +549,7 @@ int main(void)
   add_row(&r, "record", "the files", test_files, NULL);
   add_row(&r, "record", "without its index", test_no_index, NULL);
   add_row(&r, "record", "what was left", test_left, NULL);
+  add_row(&r, "record", "who asked", test_askers, NULL);
   add_row(&r, "record", "folders that are refused", test_refused, NULL);
   add_row(&r, "record", "a folder that goes", test_failed, NULL);
   add_row(&r, "record", "without memory", test_memory, NULL);
