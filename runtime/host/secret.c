@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "core/json_writer.h"
+#include "core/text.h"
 #include "host/host.h"
+#include "kube/record.h"
 #include "kube/secret_values.h"
 
 /* Shorter ones would mask words that mean something else. */
@@ -27,10 +29,27 @@ static bool note_piece(struct aicr_task *t, const char *text, size_t len)
   return ok;
 }
 
+/* A recording must not hold it either; in a log it stands without the newline
+ * that it was made with. */
+static void keep_out(const struct aicr_task *t, const char *value, size_t len)
+{
+  struct kube_record *r = t->host && t->host->client
+                              ? kube_client_recording(t->host->client)
+                              : NULL;
+
+  if (!r)
+    return;
+  kube_record_secret(r, value, len);
+  aicr_trim(&value, &len);
+  if (len >= VALUE_MIN)
+    kube_record_secret(r, value, len);
+}
+
 static bool note_value(void *owner, const char *value, size_t len)
 {
   if (len < VALUE_MIN)
     return true;
+  keep_out(owner, value, len);
   for (size_t at = 0; at < len; at += PIECE_MAX) {
     size_t left = len - at;
 

@@ -18,7 +18,9 @@
 #include "kube/record_redact.h"
 
 #define NAME_MAX_BYTES 100
-#define JSON_MAX       ((size_t)1 << 30)
+#define SECRETS_MAX    2000u /* each byte that is written is compared with each \
+                              */
+#define JSON_MAX ((size_t)1 << 30)
 
 struct kube_record {
   char *folder;
@@ -231,7 +233,9 @@ void kube_record_add(struct kube_record_file *f, const char *data, size_t len)
 
 void kube_record_secret(struct kube_record *r, const char *text, size_t len)
 {
-  if (!kube_secrets_add(&r->secrets, text, len)) {
+  if (r->secrets.count >= SECRETS_MAX) {
+    fail(r, "a secret", "there are more of them than can be kept out");
+  } else if (!kube_secrets_add(&r->secrets, text, len)) {
     fail(r, "a secret", "no memory");
   }
 }

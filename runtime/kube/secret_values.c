@@ -24,14 +24,23 @@ static bool take_decoded(const struct taker *t, const char *value)
   return ok;
 }
 
+/* What Kubernetes puts beside a service account's token: names and certificates
+ * that everybody may know. To mask a namespace would mask what is in it. */
+static bool is_public(const char *type, const char *key)
+{
+  return strcmp(type, "kubernetes.io/service-account-token") == 0 &&
+         (strcmp(key, "namespace") == 0 || strcmp(key, "ca.crt") == 0);
+}
+
 static bool take_values(const struct taker *t, const cJSON *values,
-                        bool encoded)
+                        const char *type, bool encoded)
 {
   const cJSON *value;
   cJSON_ArrayForEach(value, values)
   {
     const char *text = cJSON_GetStringValue(value);
-    if (text == NULL || text[0] == '\0') {
+    if (text == NULL || text[0] == '\0' ||
+        (value->string != NULL && is_public(type, value->string))) {
       continue;
     }
     if (!t->take(t->owner, text, strlen(text)) ||
@@ -54,9 +63,11 @@ bool kube_secret_values(const char *text, size_t len,
   if (object == NULL) {
     object = tree;
   }
-  bool ok = tree != NULL &&
-            take_values(&t, kube_json_member(object, "data"), true) &&
-            take_values(&t, kube_json_member(object, "stringData"), false);
+  const char *type = kube_json_text(object, "type");
+  bool ok =
+      tree != NULL &&
+      take_values(&t, kube_json_member(object, "data"), type, true) &&
+      take_values(&t, kube_json_member(object, "stringData"), type, false);
   cJSON_Delete(tree);
   return ok;
 }

@@ -36,6 +36,12 @@ static const struct row rows[] = {
      "e2U=|"},
     {"{\"type\":\"ADDED\",\"object\":{\"data\":{\"a\":\"c2VjcmV0\"}}}",
      "c2VjcmV0|secret|"},
+    {"{\"type\":\"kubernetes.io/service-account-token\",\"data\":{"
+     "\"namespace\":\"ZGVmYXVsdA==\",\"ca.crt\":\"eA==\",\"token\":"
+     "\"c2VjcmV0\"}}",
+     "c2VjcmV0|secret|"},
+    {"{\"type\":\"Opaque\",\"data\":{\"namespace\":\"c2VjcmV0\"}}",
+     "c2VjcmV0|secret|"},
     {"{\"data\":\"[secret, not recorded]\"}", ""},
     {"{}", ""},
     {"{", NULL},

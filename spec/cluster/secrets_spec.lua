@@ -14,7 +14,7 @@ local PROXY <const> = "pl4nted-proxy-pa55word"
 local CHECK <const> = [[
 return {
   name = "probe", phase = "deployment", summary = "probe", timeout = "20s",
-  needs = { "get,list secrets", "get,list configmaps", "get nodes" },
+  needs = { "get,list secrets", "get,list configmaps", "get nodes", "logs pods" },
   params = { key = { type = "string", secret = true, default = "" } },
   run = function(ctx)
     local secret = ctx.k8s:get("secrets", "planted", ctx.namespace)
@@ -27,6 +27,12 @@ return {
     ctx:attach("secret.json", "application/json", require("aicr.json").encode(secret))
     ctx:expect("the password", secret.data.password, "==", "another " .. ctx.params.key)
     ctx.k8s:list("configmaps", { namespace = ctx.namespace })
+    ctx:try(ctx.k8s.logs, ctx.k8s, "planted", ctx.namespace)
+    ctx:try(function()
+      for line in ctx.k8s:logs("planted", ctx.namespace, { lines = true }) do
+        ctx:progress("%s", line)
+      end
+    end)
     pcall(ctx.k8s.get, ctx.k8s, "nodes", secret.data.password:lower():gsub("[^a-z0-9]", "x"))
     ctx:step("told", function() error("raised with " .. secret.data.password .. ctx.params.key) end)
   end,
@@ -129,9 +135,17 @@ describe("no secret is written:", function()
     assert_nowhere(all, values)
   end)
 
-  it("with a recording beside it", function()
+  it("with a recording beside it, nor in the log of a pod that says it", function()
+    assert.equal(0, cluster.apply({ cluster.pod("planted", ("echo says %s."):format(PASSWORD)) }, "-n",
+      namespace).code)
+    cluster.wait_pod(namespace, "planted", "Succeeded")
     local result, all = run(folder, cluster.STATE .. "/kubeconfig", namespace, { "--record", folder .. "/out/rec" })
     assert.truthy(all[folder .. "/out/rec/aicr-recording.json"], result.stderr)
+    local log
+    for path, text in pairs(all) do
+      log = log or path:find("/logs/", 1, true) and text
+    end
+    assert.matches("says %[secret, not recorded%]%.\n$", log)
     assert_nowhere(all, values)
   end)
 
