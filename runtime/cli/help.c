@@ -67,16 +67,20 @@ void aicr_print_help(void)
 
   puts("Usage: aicr-run [OPTION]... [CHECK]... [-- ARG...]\n"
        "       aicr-run doctor|rbac [OPTION]... [CHECK]...\n"
+       "       aicr-run render --platform=NAME --arch=ARCH [OPTION]... "
+       "[TEST]\n"
        "Check that a GPU cluster is what its recipe says.\n"
-       "\n"
        "CHECK is the name of a built-in check, a Lua file or a folder; without "
        "it:\n"
        "./aicr-run.lua, else the checks of the recipe, else all of the "
        "platform.\n"
        "doctor looks whether they could run here; rbac prints the least role "
-       "they need.");
+       "they need;\n"
+       "render what an NCCL test makes (--nodes --gpus --nics "
+       "--nic-resource=NAME).");
   for (size_t i = 0; i < aicr_option_count; i++) {
-    if (aicr_options[i].later)
+    if (aicr_options[i].later ||
+        strcmp(aicr_options[i].group, AICR_RENDER_GROUP) == 0)
       continue;
     if (strcmp(group, aicr_options[i].group) != 0) {
       group = aicr_options[i].group;
@@ -84,8 +88,7 @@ void aicr_print_help(void)
     }
     print_option(&aicr_options[i]);
   }
-  puts("\n"
-       "Also as variables: AICR_RUN_FAIL_FAST=1; AICR_RUN_PATH, "
+  puts("Also as variables: AICR_RUN_FAIL_FAST=1; AICR_RUN_PATH, "
        "AICR_RUN_HEARTBEAT=30s\n"
        "Exit status: 0 ok, 1 failed, 2 usage, 3 no verdict, 4 nothing ran, "
        "70 internal.");

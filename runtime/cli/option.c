@@ -19,16 +19,17 @@ const char *const aicr_formats[] = {"human", "json", "junit", NULL};
 const char *const aicr_formats_later[] = {"ctrf", "tap", "markdown", "html",
                                           NULL};
 
-const char *const aicr_commands[] = {"doctor", "rbac", NULL};
+const char *const aicr_commands[] = {"doctor", "rbac", "render", NULL};
 const char *const aicr_commands_later[] = {"new",     "report", "validator",
                                            "cleanup", "repl",   "completion",
-                                           "render",  "bench",  NULL};
+                                           "bench",   NULL};
 
 #define SELECT     "Select"
 #define TARGET     "Target"
 #define RUN        "Run"
 #define PARAMETERS "Parameters"
 #define OUTPUT     "Output"
+#define RENDER     AICR_RENDER_GROUP
 
 const struct aicr_option aicr_options[] = {
     {.name = "list",
@@ -199,6 +200,32 @@ const struct aicr_option aicr_options[] = {
      .argument = "K=V:EFFECT",
      .group = PARAMETERS,
      .help = "for the pods that checks create"},
+
+    {.name = "arch",
+     .kind = AICR_OPTION_TEXT,
+     .argument = "ARCH",
+     .group = RENDER,
+     .help = "architecture of the GPUs, such as h100"},
+    {.name = "nodes",
+     .kind = AICR_OPTION_INTEGER,
+     .argument = "N",
+     .group = RENDER,
+     .help = "nodes of the run (2)"},
+    {.name = "gpus",
+     .kind = AICR_OPTION_INTEGER,
+     .argument = "N",
+     .group = RENDER,
+     .help = "GPUs a node (by architecture)"},
+    {.name = "nics",
+     .kind = AICR_OPTION_INTEGER,
+     .argument = "N",
+     .group = RENDER,
+     .help = "NICs a node (by architecture)"},
+    {.name = "nic-resource",
+     .kind = AICR_OPTION_TEXT,
+     .argument = "NAME",
+     .group = RENDER,
+     .help = "resource of NICs on premises, such as rdma/ib"},
 
     {.name = "format",
      .letter = 'f',

@@ -31,9 +31,11 @@ struct aicr_option {
   const char *argument;       /* as --help shows it, NULL: takes none */
   const char *const *choices; /* ended by NULL */
   const char *const *choices_later;
-  const char *group;
+  const char *group; /* AICR_RENDER_GROUP: --help shows it with the command */
   const char *help;
 };
+
+#define AICR_RENDER_GROUP "Render"
 
 #define AICR_OPTION_MAX 64
 extern const struct aicr_option aicr_options[];

@@ -104,7 +104,7 @@ describe("what is not available yet", function()
       assert.equal(("aicr-run: --%s is not available yet\n"):format(name), refused { option })
     end)
   end
-  for word in ("new report validator cleanup repl completion render bench"):gmatch("%a+") do
+  for word in ("new report validator cleanup repl completion bench"):gmatch("%a+") do
     it("is command " .. word, function()
       assert.equal(("aicr-run: command '%s' is not available yet\n"):format(word),
         refused { word, "--an-option-of-its-own" })
@@ -121,8 +121,8 @@ describe("what is not available yet", function()
       refused({ SUITE }, { env = { AICR_RUN_SNAPSHOT = "a" } }))
   end)
   it("is not an operand after a command", function()
-    assert.equal('aicr-run: no check named "render"\n  fix  see which there are: aicr-run --list\n'
-      .. "aicr-run: no check was run\n", refused { "rbac", "render" })
+    assert.equal('aicr-run: no check named "repl"\n  fix  see which there are: aicr-run --list\n'
+      .. "aicr-run: no check was run\n", refused { "rbac", "repl" })
   end)
   it("is not a file of such a name", function()
     assert.not_match("not available", refused { "./doctor" })
@@ -162,7 +162,7 @@ describe("--help", function()
     "namespace", "recipe", "snapshot", "record", "recording", "platform", "jobs", "timeout",
     "fail-fast", "retry", "keep", "seed", "strict", "source", "set", "set-file", "values",
     "node-selector", "toleration", "format", "output", "color", "quiet", "verbose", "log-level",
-    "log-format", "help", "version",
+    "log-format", "help", "version", "arch", "nodes", "gpus", "nics", "nic-resource",
   }
   for _, name in ipairs(all) do
     it("has --" .. name, function()

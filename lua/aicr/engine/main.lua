@@ -17,6 +17,7 @@ local platform = require "aicr.engine.platform"
 local progress = require "aicr.report.progress"
 local rbac = require "aicr.engine.rbac"
 local recipe_file = require "aicr.engine.recipe_file"
+local render = require "aicr.engine.render"
 local result = require "aicr.engine.result"
 local runs = require "aicr.engine.run"
 local secret = require "aicr.engine.secret"
@@ -76,6 +77,11 @@ end
 --- Refuses what does not go with a command of its own.
 local function check_command(given, problems)
   local command, options = given.command, given.options
+  for _, name in ipairs(render.OPTIONS) do
+    if options[name] and given.origins[name] == "command line" then
+      problems:add("--%s goes with the command render only", name:gsub("_", "-"))
+    end
+  end
   if command == "run" then
     return
   end
@@ -340,6 +346,9 @@ end
 --- @param host table the border to C
 --- @return integer exit code
 return function(given, host)
+  if given.command == "render" then
+    return render.run(given, host)
+  end
   local problems = message.problems()
   local job = prepare(given, host, problems)
   if problems:any() then

@@ -61,12 +61,13 @@ function Problems:any()
 end
 
 --- All offenders and what was not done, for stderr.
-function Problems:text()
+--- @param undone string|nil nil: checks
+function Problems:text(undone)
   local out = {}
   for i, problem in ipairs(self.list) do
     out[i] = M.format(problem)
   end
-  out[#out + 1] = M.format("no check was run")
+  out[#out + 1] = M.format(undone or "no check was run")
   return table.concat(out)
 end
 

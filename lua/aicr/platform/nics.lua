@@ -56,6 +56,14 @@ local function why_none(qualified, has, count)
     table.concat(names, ", "), count)
 end
 
+--- Does a run there ask for NICs by a resource that differs from site to site?
+---@param platform string
+---@param arch string
+---@return boolean
+function M.needs_resource(platform, arch)
+  return platform == "onprem" and ON_PREMISES[arch] == true
+end
+
 --- The resource under which NICs are asked for, on premises: the only one that every node has enough
 --- of, else none and why.
 ---@param nodes table[]
@@ -64,7 +72,7 @@ end
 function M.detect_nic_resource(nodes, run)
   if run.given then
     return { resource = run.given }
-  elseif run.platform ~= "onprem" or not ON_PREMISES[run.arch] then
+  elseif not M.needs_resource(run.platform, run.arch) then
     return { resource = "" }
   end
   local count = math.max(run.nics or 0, 1)

@@ -1,0 +1,173 @@
+-- SPDX-License-Identifier: Apache-2.0
+--- aicr-run render: what an NCCL test would create on a platform, and which override rows made it so
+--- (platform-runtimes.md 9). No cluster is asked.
+local documents = require "aicr.report.documents"
+local errors = require "aicr.native.error"
+local json = require "aicr.json"
+local message = require "aicr.engine.message"
+local overrides = require "aicr.platform.overrides"
+local catalog = require "aicr.platform.catalog"
+local nics = require "aicr.platform.nics"
+local platform = require "aicr.platform"
+local text = require "aicr.report.text"
+
+local M = {}
+
+local USAGE <const> = 2
+local TEST <const>, NODES <const> = "all-reduce", 2
+
+--- Options that only this command has.
+M.OPTIONS = { "arch", "nodes", "gpus", "nics", "nic_resource" }
+
+local ALLOWED <const> = {
+  arch = true, nodes = true, gpus = true, nics = true, nic_resource = true, platform = true, namespace = true,
+  format = true, source = true, color = true, quiet = true, verbose = true, log_level = true,
+}
+
+local function check(given, problems)
+  local options = given.options
+  for name in pairs(options) do
+    if not ALLOWED[name] and given.origins[name] == "command line" then
+      problems:add("--%s does not go with the command render", name:gsub("_", "-"))
+    end
+  end
+  if not options.platform then
+    problems:add("render needs --platform; expected one of: %s", platform.names_list())
+  end
+  if not options.arch then
+    problems:add("render needs --arch, the architecture of the GPUs, such as h100")
+  elseif not options.arch:match "^%l[%l%d]*$" then
+    problems:add('--arch "%s" is not valid; expected lower-case letters and digits, such as h100',
+      text.printable(options.arch))
+  end
+  if options.format == "junit" then
+    problems:add("--format junit does not go with the command render; expected human (YAML) or json")
+  end
+  if #given.operands > 1 then
+    problems:add("render takes one test; expected one of: %s", table.concat(platform.nccl_tests(), ", "))
+  end
+end
+
+-- The test, its run and what came out.
+local function build(given)
+  local options = given.options
+  local sizes = platform.sizes(options.arch, options.platform, {
+    nodes = options.nodes, gpus = options.gpus, nics = options.nics,
+  })
+  local facts = {
+    platform = options.platform, arch = options.arch, nodes = sizes.NodesPerJob or NODES, gpus = sizes.GpusPerNode,
+    nics = sizes.MlnxPerNode, mnnvl = sizes.EnableMNNVL, nic_resource = options.nic_resource,
+  }
+  local test = platform.nccl_test(given.operands[1] or TEST, facts)
+  facts.entry, facts.nodes = "nccl-" .. test.name, test.nodes or facts.nodes
+  local warnings = { sizes.warning }
+  if not facts.nic_resource and nics.needs_resource(facts.platform, facts.arch) then
+    warnings[#warnings + 1] = "no NIC is asked for: which resource the nodes have is not known without a cluster; say"
+      .. " it with --nic-resource"
+  end
+  return {
+    test = test, facts = facts, warnings = warnings, built = platform.build_run(platform.nccl_run(test, facts)),
+  }
+end
+
+local function objects_of(built, namespace)
+  local objects = json.array()
+  for _, object in ipairs(built.dependencies) do
+    objects[#objects + 1] = object
+  end
+  objects[#objects + 1] = built.train_job
+  for _, object in ipairs(objects) do
+    object.metadata.namespace = namespace
+  end
+  return objects
+end
+
+local function rows_of(built, user)
+  local rows = json.array()
+  for _, row in ipairs(built.rows) do
+    if row.user == user then
+      rows[#rows + 1] = { name = row.name, changed = row.changed }
+    end
+  end
+  return rows
+end
+
+local function add_rows(lines, built)
+  local rows = rows_of(built, false)
+  if #rows == 0 then
+    lines[#lines + 1] = ("no row of %s applies"):format(overrides.FILE)
+    return
+  end
+  lines[#lines + 1] = ("rows of %s that apply:"):format(overrides.FILE)
+  for _, row in ipairs(rows) do
+    lines[#lines + 1] = ("  %s%s"):format(row.name, row.changed and "" or " (changed nothing)")
+  end
+end
+
+local function head(rendered)
+  local facts, test, built = rendered.facts, rendered.test, rendered.built
+  local lines = {
+    ("%s on %s %s: %s of %s and %s, multi-node NVLink %s"):format(test.name, facts.platform, facts.arch,
+      text.count(facts.nodes, "node"), text.count(facts.gpus, "GPU"), text.count(facts.nics, "NIC"),
+      facts.mnnvl and "on" or "off"),
+    ("program and environment: row %s of %s"):format(test.row, catalog.FILE),
+  }
+  add_rows(lines, built)
+  if built.topology then
+    lines[#lines + 1] = "the nodes of a job share the label " .. built.topology.topologyKey
+  end
+  if test.published then
+    lines[#lines + 1] = ("published for such nodes: %.2f GB/s with %d nodes, as an order of magnitude"):format(
+      test.published.busBandwidthGBps, test.published.nodes)
+  end
+  for i, line in ipairs(lines) do
+    lines[i] = "# " .. line
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+local function as_json(rendered, objects)
+  local facts, test = rendered.facts, rendered.test
+  return json.encode {
+    test = test.name, platform = facts.platform, arch = facts.arch, nodes = facts.nodes, gpus = facts.gpus,
+    nics = facts.nics, mnnvl = facts.mnnvl, catalogue_row = test.row, rows = rows_of(rendered.built, false),
+    topology = rendered.built.topology, published = test.published, thresholds = test.thresholds, objects = objects,
+  } .. "\n"
+end
+
+local function usage(host, problems)
+  host.write("stderr", problems:text("nothing was rendered"))
+  return USAGE
+end
+
+--- Prints the objects, as YAML with a head of comments or with --format json as JSON.
+--- @param given table the parsed command line
+--- @param host table the border
+--- @return integer exit code
+function M.run(given, host)
+  local problems = message.problems()
+  check(given, problems)
+  if problems:any() then
+    return usage(host, problems)
+  end
+  local ok, rendered = pcall(build, given)
+  if not ok then
+    if not errors.is(rendered) or rendered.code ~= "INVALID_REQUEST" then
+      error(rendered, 0)
+    end
+    problems:add("%s", rendered.message)
+    return usage(host, problems)
+  end
+  local objects = objects_of(rendered.built, given.options.namespace)
+  if given.options.format == "json" then
+    host.write("-", as_json(rendered, objects))
+  else
+    host.write("-", head(rendered) .. documents.yaml(objects))
+  end
+  for _, warning in ipairs(rendered.warnings) do
+    host.write("stderr", message.format("warning: " .. warning))
+  end
+  return 0
+end
+
+return M
