@@ -7,8 +7,9 @@ local site = require "spec.support.site"
 
 local OBJECTS <const> = "objects/core/v1/nodes/"
 
--- A recording in which the node's condition Ready was read with those states, one after another.
-local function recording(contents, states)
+-- A recording in which the node's condition Ready was read with those states, one after another; by the check of that
+-- name, of which there are those further lines.
+local function recording(contents, states, check, events)
   local lines = {}
   for i, state in ipairs(states) do
     local file = ("%sn1+%d.json"):format(OBJECTS, i)
@@ -18,16 +19,20 @@ local function recording(contents, states)
     }
     lines[i] = json.encode {
       group = "", version = "v1", resource = "nodes", verb = "get", name = "n1", http = 200,
-      contentType = "application/json", file = file,
+      contentType = "application/json", file = file, check = check,
     }
+  end
+  for _, event in ipairs(events or {}) do
+    event.check = check
+    lines[#lines + 1] = json.encode(event)
   end
   contents["rec/index.jsonl"] = table.concat(lines, "\n") .. "\n"
   contents["rec/aicr-recording.json"] = json.encode { schema = 1, indexed = true }
 end
 
-local function replay(states, body, more)
+local function replay(states, body, more, events)
   local contents = { ["asks.lua"] = site.check("asks", body, 'needs = { "get nodes", "watch nodes", "list nodes" },') }
-  recording(contents, states)
+  recording(contents, states, events and "asks", events)
   for name, text in pairs(more or {}) do
     contents[name] = text
   end
@@ -69,6 +74,97 @@ describe("a wait on a recording", function()
     local got = replay({ "False", "Unknown" }, CONDITION)
     assert.same({ "error", "never-true" }, { got.outcome, got.reason })
     assert.matches("last seen: Ready=Unknown", got.message)
+  end)
+end)
+
+describe("a check that was in the run of the recording", function()
+  local ENDED <const> = { verb = "run" }
+  local WAITS <const> = {
+    ["ctx.k8s:wait"] = { what = "wait: nodes n1  ", body = POLL:format "1m", outcome = "error" },
+    ["ctx.k8s:wait for a condition"] = {
+      what = "wait: nodes n1  condition=Ready", outcome = "error",
+      body = [[ctx.k8s:wait("nodes", "n1", nil, "condition=Ready", { timeout = "1m" })
+    return "ready"]],
+    },
+    ["ctx:eventually"] = {
+      what = "eventually: it is ready", outcome = "fail",
+      body = [[ctx:eventually("it is ready", { timeout = "1m", every = "1s" }, function()
+      return ctx.k8s:get("nodes", "n1").status.conditions[1].status == "True"
+    end)
+    return "ready"]],
+    },
+  }
+
+  for name, wait in pairs(WAITS) do
+    local function ending(states, ...)
+      local got = replay(states, wait.body, nil, { ... })
+      return { got.outcome, got.reason, got.message }
+    end
+
+    local function over(looks, transport, what)
+      return { verb = "wait", what = what or wait.what, looks = looks, transport = transport }
+    end
+
+    it("looks no more often than it did, where its time was over: " .. name, function()
+      local got = ending({ "False", "False", "True" }, over(2, "deadline"), ENDED)
+      assert.same({ wait.outcome, "never-true" }, { got[1], got[2] }, got[3])
+      assert.equal("pass", ending({ "False", "False", "True" }, over(3), ENDED)[1])
+      assert.equal("pass", ending({ "False", "False", "True" }, over(3, "deadline"), ENDED)[1])
+    end)
+
+    it("does not look on where it stopped looking: " .. name, function()
+      local got = ending({ "False", "False", "True" }, over(2), ENDED)
+      assert.same({ "error", "not-recorded" }, { got[1], got[2] })
+      assert.matches("looked 2 times at .*record this check again: %-%-record", got[3])
+    end)
+
+    it("looks once at what it did not wait for: " .. name, function()
+      assert.equal("pass", ending({ "True" }, ENDED)[1])
+      assert.same({ "error", "not-recorded" }, { table.unpack(ending({ "False", "True" }, ENDED), 1, 2) })
+      assert.same({ "error", "not-recorded" },
+        { table.unpack(ending({ "False", "True" }, over(2, nil, "something else"), ENDED), 1, 2) })
+    end)
+
+    it("ends in a wait where it ended in it: " .. name, function()
+      for transport, wanted in pairs { deadline = "timeout", canceled = "interrupted" } do
+        local got = ending({ "False", "False" }, { verb = "run", transport = transport })
+        assert.same({ "error", wanted }, { got[1], got[2] })
+        assert.matches("run of it that was recorded", got[3])
+      end
+    end)
+  end
+
+  local READ <const> = 'return ctx.k8s:get("nodes", "n1").status.conditions[1].status'
+
+  it("has no verdict where the run had none", function()
+    for transport, wanted in pairs { deadline = "timeout", canceled = "interrupted" } do
+      local got = replay({ "True" }, READ, nil, { { verb = "run", transport = transport } })
+      assert.same({ "error", wanted }, { got.outcome, got.reason })
+      got = replay({ "True" }, "ctx:try(ctx.k8s.list, ctx.k8s, 'nodes') " .. READ, nil,
+        { { verb = "run", transport = transport } })
+      assert.same({ "error", wanted }, { got.outcome, got.reason })
+    end
+    assert.equal("True", replay({ "True" }, READ, nil, { ENDED }).result)
+  end)
+
+  it("has none where the run broke off", function()
+    local got = replay({ "True" }, READ, nil, {})
+    assert.same({ "error", "CANCELED", "interrupted" }, { got.outcome, got.code, got.reason })
+  end)
+
+  it("fails as the run had failed before it was ended", function()
+    local got = replay({ "True" }, [[local node = ctx.k8s:get("nodes", "n1")
+    ctx:expect("name", node.metadata.name, "==", "n2")
+    ctx.k8s:get("nodes", "n1")
+    return "read"]], nil, { { verb = "run", transport = "deadline" } })
+    assert.same({ "fail", "expectation" }, { got.outcome, got.reason })
+    assert.matches("afterwards: the run of it that was recorded", table.concat(got.notes, "\n"))
+  end)
+
+  it("cleans up with its own answers", function()
+    local got = replay({ "True" }, [[ctx:defer(function() ctx.k8s:get("nodes", "n1") end)
+    ]] .. READ, nil, { ENDED })
+    assert.same({ "pass", "True" }, { got.outcome, got.result })
   end)
 end)
 
