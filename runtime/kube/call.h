@@ -46,10 +46,16 @@ struct kube_call {
   enum kube_served explained;
   bool again; /* it was looked up anew, for it was answered 404 */
   enum kube_phase phase;
+  enum {
+    AHEAD_NONE,
+    AHEAD_NAMED, /* call->page is its token already */
+    AHEAD_ASKED,
+    AHEAD_CAME
+  } looks_ahead;
   struct kube_transfer *transfer;
   struct kube_answer answer;
   struct aicr_json_list list;
-  bool list_open, first_part;
+  bool list_open, first_part, restarted;
   struct kube_gunzip gunzip; /* of a packed page */
   char *part;                /* what was unpacked of it and is cut now */
   size_t part_len;
@@ -58,14 +64,7 @@ struct kube_call {
   char *page, *marked_page; /* the token asked for; an earlier one */
   unsigned pages, next_mark;
   size_t items;
-  struct kube_answer ahead; /* to the request for the next page */
-  enum {
-    AHEAD_NONE,
-    AHEAD_NAMED, /* call->page is its token already */
-    AHEAD_ASKED,
-    AHEAD_CAME
-  } looks_ahead;
-  bool restarted;
+  struct kube_answer ahead;  /* to the request for the next page */
   char resource_version[64]; /* of the first page */
 
   struct aicr_buf lines; /* of a stream */
