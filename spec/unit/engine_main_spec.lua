@@ -456,6 +456,17 @@ describe("--list and --explain", function()
     assert.is_nil(out:find("  p ", 1, true))
   end)
 
+  it("explain as JSON, too", function()
+    local code, out = engine { operands = { "x.lua" }, disk = disk, options = { explain = true, format = "json" } }
+    assert.equal(0, code)
+    local x = json.decode(out)[1]
+    assert.same({ "x", "Long\ntext.", { "a" } }, { x.name, x.doc, x.tags })
+    assert.same({ { name = "n", type = "integer", value = 8, from = "default", help = "how many" },
+      { name = "s", type = "string", from = "default", secret = true } }, x.params)
+    assert.same({ { reason = "too-few", fix = "add some" } }, x.fixes)
+    assert.same({ need = "list nodes", permissions = "list nodes" }, x.needs[1])
+  end)
+
   it("are 4 when nothing is selected", function()
     assert.equal(4, (engine { operands = { "x.lua" }, disk = disk,
       options = { list = true, tags = { "zzz" } } }))

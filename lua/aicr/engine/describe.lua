@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
---- `--list` and `--explain`: what the selected checks are (cli-and-reports.md 6.6).
+--- `--list` and `--explain`: what the selected checks are (cli-and-reports.md 6.6), also with `--format json`.
 local text = require "aicr.report.text"
 local ordered = require "aicr.report.ordered"
 local rbac = require "aicr.engine.rbac"
@@ -48,13 +48,18 @@ local function list(plan, width)
   return M.columns(rows, 0, width)
 end
 
+-- What the list says of a check, and more.
+local function facts_json(item, ...)
+  return ordered.object(
+    "name", item.name, "phase", item.phase, "platforms", ordered.array(item.meta.platforms or {}),
+    "tags", ordered.array(item.meta.tags or {}), "timeout_ms", item.timeout_ms,
+    "summary", item.meta.summary, "file", item.path, "origin", item.origin, ...)
+end
+
 local function list_json(plan)
   local checks = {}
   for i, item in ipairs(plan) do
-    checks[i] = ordered.object(
-      "name", item.name, "phase", item.phase, "platforms", ordered.array(item.meta.platforms or {}),
-      "tags", ordered.array(item.meta.tags or {}), "timeout_ms", item.timeout_ms,
-      "summary", item.meta.summary, "file", item.path, "origin", item.origin)
+    checks[i] = facts_json(item)
   end
   return ordered.encode(ordered.array(checks))
 end
@@ -107,6 +112,31 @@ local function explain(item, host, namespace, width)
   return table.concat(lines, "\n") .. "\n"
 end
 
+local function explain_json(plan, host, namespace)
+  local checks = {}
+  for i, item in ipairs(plan) do
+    local meta, params, needs, fixes = item.meta, {}, {}, {}
+    for _, key in ipairs(text.keys(meta.params)) do
+      local decl, given = meta.params[key], item.params[key] or {}
+      local value = given.value
+      if decl.secret then
+        value = nil
+      end
+      params[#params + 1] = ordered.object("name", key, "type", decl.type, "value", value, "from", given.from,
+        "secret", decl.secret or nil, "help", decl.help)
+    end
+    for k, need in ipairs(meta.needs or {}) do
+      needs[k] = ordered.object("need", need, "permissions", rbac.line(host, need, namespace))
+    end
+    for _, reason in ipairs(text.keys(meta.fixes)) do
+      fixes[#fixes + 1] = ordered.object("reason", reason, "fix", meta.fixes[reason])
+    end
+    checks[i] = facts_json(item, "doc", meta.doc, "params", ordered.array(params), "needs", ordered.array(needs),
+      "fixes", ordered.array(fixes))
+  end
+  return ordered.encode(ordered.array(checks))
+end
+
 --- Prints the list or the descriptions of the planned checks.
 --- @param job table plan, options (list, explain), reports.format, namespace
 --- @param host table the border
@@ -116,6 +146,8 @@ function M.print(job, host, width)
   local out
   if job.options.list then
     out = job.reports.format == "json" and list_json(job.plan) or list(job.plan, width)
+  elseif job.reports.format == "json" then
+    out = explain_json(job.plan, host, job.namespace)
   else
     local parts = {}
     for i, item in ipairs(job.plan) do

@@ -154,17 +154,26 @@ function M.command(item, namespace)
     namespace and "-n " .. M.shell(namespace) .. " " or "", M.shell(named))
 end
 
--- A selection keeps its own role beside those of others: that of a suite has its name, else that of its checks.
+local function is_filtered(options)
+  return options.phase ~= nil or options.tags ~= nil or #(options.skip or {}) > 0
+end
+
+-- A selection keeps its own role beside those of others: that of a suite has its name, else that of its checks, or of
+-- their number and phases where these are too many. All checks that are built in have the plain name.
 local function name_of(job)
   local own
-  if #job.suites == 1 and #job.operands == 1 then
+  if #job.suites == 1 and #job.operands == 1 and not is_filtered(job.options) then
     own = job.suites[1].meta.suite
-  elseif job.explicit then
-    local names = {}
-    for i, item in ipairs(job.plan) do
-      names[i] = item.name
+  elseif job.explicit or is_filtered(job.options) or job.options.recipe or job.options.platform then
+    local names, phases = {}, {}
+    for _, item in ipairs(job.wanted) do
+      names[#names + 1] = item.name
+      if phases[#phases] ~= item.phase then
+        phases[#phases + 1] = item.phase
+      end
     end
     own = table.concat(names, "-")
+    own = #own <= 200 and own or ("%s-%d"):format(table.concat(phases, "-"), #names)
   end
   return type(own) == "string" and #own <= 200 and own:find("^[a-z0-9-]*[a-z0-9]$") and NAME .. "-" .. own or NAME
 end
