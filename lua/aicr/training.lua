@@ -35,7 +35,7 @@ local TIMES <const> = {
   log_every = "2s", cleanup = "5m",
 }
 -- Of the minute that clean-up has after the check.
-local LATE_CLEANUP_MS <const> = 50000
+local LATE_CLEANUP_MS <const> = 48000
 
 local OPTIONS <const> = {
   namespace = true, lock = true, prune = true, declared = true, runtime = true, job = true, launcher = true,
@@ -170,9 +170,8 @@ function M.run(ctx, options)
   options = read_options(ctx, options)
   local run = { ctx = ctx, options = options, namespace = options.namespace, times = read_times(options.times) }
   run.holder = ("%s/%x-%s"):format(ctx.run_id, ctx:now(), tostring(run):match "%x+$")
-  run.ns = namespace.new(ctx, run.namespace, run.holder)
   run.lock = lock.new(ctx, options.lock, run.namespace, run.holder, run.times.stale.ms)
-  run.ns.lock = run.lock
+  run.ns = namespace.new(ctx, run.namespace, run.holder, run.lock)
   run.follower = follow.new(run)
   ctx:defer(function()
     namespace.remove(run.ns, LATE_CLEANUP_MS)

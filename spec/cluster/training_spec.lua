@@ -78,9 +78,9 @@ local ROWS <const> = {
   },
   {
     name = "whose launcher hangs is a time-out that says what was seen",
-    how = { launcher = "echo it begins; sleep 600", times = { run = "4s" }, grace = 30 },
+    how = { launcher = "echo it begins; sleep 600", times = { run = "20s" }, grace = 30 },
     outcome = "error", reason = "launcher-timeout", code = "TIMEOUT", check = function(result)
-      contains(result.check.message, "did not succeed within 4s", "launcher running")
+      contains(result.check.message, "did not succeed within 20s", "launcher running")
       contains(attachment(result, "launcher.log"), "it begins")
     end,
   },
@@ -124,7 +124,7 @@ local ROWS <const> = {
   },
   {
     name = "whose workers cannot start is a time-out that says why",
-    how = { launcher = "sleep 600", image = "aicr.local/absent:1", times = { run = "6s" } },
+    how = { launcher = "sleep 600", image = "aicr.local/absent:1", times = { run = "20s" } },
     outcome = "error", reason = "launcher-timeout", check = function(result)
       contains(result.check.message, "workers 0/2 running, n", "ErrImageNeverPull")
       contains(attachment(result, "workers.txt"), "waiting: ErrImageNeverPull")
@@ -166,6 +166,20 @@ local ROWS <const> = {
       assert.equal("rotated away\n", result.check.extra.log)
       assert.is_false(result.check.extra.complete)
       assert.equal("# Avg bus bandwidth    : 1", result.check.extra.termination)
+    end,
+  },
+  {
+    name = "whose log its node has lost is taken from the termination message",
+    how = { launcher = HELD .. "echo '# Avg bus bandwidth    : 2' >/dev/termination-log" },
+    act = running_then(function(namespace)
+      local lost = cluster.command { "sh", "-c", ("rm %s/n*/pod-logs/%s_spec-job-launcher-*/node/*.log"):format(
+        cluster.DATA, namespace) }
+      assert(lost.code == 0, lost.stderr)
+      training.go(namespace)
+    end),
+    outcome = "pass", check = function(result)
+      assert.is_false(result.check.extra.complete)
+      assert.equal("# Avg bus bandwidth    : 2", result.check.extra.termination)
     end,
   },
   {
@@ -229,6 +243,25 @@ local OLD_JOB <const> = {
   spec = { suspend = true, runtimeRef = { name = "spec-runtime", kind = "TrainingRuntime" } },
 }
 
+-- Something in the namespace that is not removed: clean-up is given up after a while.
+local function hold_back(namespace)
+  objects.must("POST", ("/api/v1/namespaces/%s/configmaps"):format(namespace),
+    objects.config_map(namespace, "held", { finalizers = json.array { "example.com/held" } }))
+end
+
+table.insert(ROWS, 1, {
+  name = "whose namespace cannot be removed is an error that names it, with the command",
+  how = { launcher = HELD, times = { cleanup = "1s" } }, act = running_then(function(namespace)
+    hold_back(namespace)
+    training.go(namespace)
+  end),
+  outcome = "error", reason = "cleanup", stays = true, check = function(result, namespace)
+    contains(result.check.message, "namespace/" .. namespace, "example.com/held")
+    contains(result.check.fix, "kubectl delete namespace/" .. namespace)
+    free(namespace)
+  end,
+})
+
 table.move({
   {
     name = "in a namespace that aicr-run has not made is refused, and that one stays",
@@ -239,11 +272,7 @@ table.move({
     name = "in a namespace with a pod at work is refused, and both stay", how = {},
     before = function(namespace)
       leave(namespace)
-      -- There may be no service account yet.
-      local path = "/api/v1/namespaces/" .. namespace
-      objects.must("POST", path .. "/serviceaccounts", { metadata = { name = "spec" } })
-      objects.must("POST", path .. "/pods",
-        cluster.pod("theirs", "sleep 600", { serviceAccountName = "spec" }))
+      training.leave_pod(namespace)
     end,
     outcome = "error", reason = "namespace-in-use", code = "CONFLICT", stays = true,
     check = function(result, namespace)
@@ -357,6 +386,7 @@ local function judge(row)
   assert.equal(row.outcome, result.check.outcome, said)
   assert.equal(row.reason or result.check.reason, result.check.reason, said)
   assert.equal(row.code or result.check.code, result.check.code, said)
+  assert.equal(row.outcome == "pass", result.check.fix == nil, said)
   if row.check then
     row.check(result, row.namespace)
   end
@@ -367,6 +397,37 @@ end
 
 -- As many as the machine takes.
 local SIDE_BY_SIDE <const> = 6
+
+describe("before a TrainJob", function()
+  it("old namespaces are removed, not those that are held, at work, another tool's or named otherwise", function()
+    local prefix = training.namespace() .. "-"
+    local names = {}
+    for _, name in ipairs { "idle", "stale", "held", "busy", "theirs" } do
+      names[name] = prefix .. name
+      training.leave_namespace(names[name], name == "theirs" and { owner = "somebody" } or nil)
+    end
+    names.own, names.other = prefix .. "own", "x" .. prefix .. "idle"
+    training.leave_namespace(names.other)
+    finally(function()
+      for _, name in pairs(names) do
+        training.remove(name)
+      end
+    end)
+    training.leave_lock(names.stale, 3600)
+    training.leave_lock(names.held, 60)
+    training.leave_pod(names.busy)
+    os.execute "sleep 1.1" -- they are older than a second
+    local result = training.start { namespace = names.own, suspend = true, times = { launcher = "1s", prune = "1s" },
+      options = ("prune = %q,"):format(prefix) }:finish(PATIENCE_S)
+    assert.equal("launcher-missing", result.check.reason, result.stdout .. result.stderr)
+    local there = {}
+    for name, namespace in pairs(names) do
+      there[name] = training.is_active(namespace)
+    end
+    assert.same({ idle = false, stale = false, held = true, busy = true, theirs = true, own = false, other = true },
+      there)
+  end)
+end)
 
 for first = 1, #ROWS, SIDE_BY_SIDE do
   describe("a TrainJob", function()

@@ -10,6 +10,9 @@ local NUMBER <const> = os.getenv "AICR_CLUSTER_NUMBER" or "0"
 --- The folder of its kubeconfig files, certificates and logs.
 M.STATE = os.getenv "AICR_CLUSTER_DIR" or "/run/aicr-cluster" .. (NUMBER == "0" and "" or "-" .. NUMBER)
 
+--- The folder of what its programs store; a node's is below it.
+M.DATA = os.getenv "AICR_CLUSTER_DIR" and M.STATE .. "/data" or (M.STATE:gsub("^/run/", "/var/lib/"))
+
 local ADDRESS <const> = "https://198.18." .. NUMBER
 
 --- The address of the API server, another one that its certificate does not name, and that of the

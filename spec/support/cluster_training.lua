@@ -135,6 +135,21 @@ function M.leave_namespace(name, labels)
   } })
 end
 
+--- Makes a pod "theirs" that does not end.
+function M.leave_pod(namespace)
+  -- There may be no service account yet.
+  objects.must("POST", path(namespace) .. "/serviceaccounts", { metadata = { name = "spec" } })
+  objects.must("POST", path(namespace) .. "/pods", cluster.pod("theirs", "sleep 600", { serviceAccountName = "spec" }))
+end
+
+--- Is there such a namespace, and not on its way out?
+---@param name string
+---@return boolean
+function M.is_active(name)
+  local answer = objects.send("GET", path(name))
+  return answer.http == 200 and json.decode(answer.body).status.phase == "Active"
+end
+
 --- Makes a Lease that somebody holds.
 ---@param namespace string
 ---@param age integer seconds since it was renewed

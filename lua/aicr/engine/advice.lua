@@ -149,6 +149,10 @@ BY_MESSAGE["namespace-not-found"] = function(_, text)
 end
 
 BY_MESSAGE["not-found"] = function(_, text)
+  local install = text:match "install it with: (kubectl [^\n]+)$"
+  if install then
+    return install
+  end
   local resource, rest = text:match '^%l+ ([%l%d.-]+)[%l/]* "[^"]*"(.*)'
   if not resource then
     resource, rest = text:match '([%l%d.-]+) "[^"]*" not found', ""
@@ -202,6 +206,37 @@ end
 BY_MESSAGE["subresource-not-served"] = function(_, message)
   local resource = message:match("^%l+ ([%w.-]+)/") or "RESOURCE"
   return ("see which subresources its definition has: kubectl get crd %s -o yaml"):format(resource)
+end
+
+-- What concerns a namespace that the message names.
+local OF_NAMESPACE <const> = {
+  ["namespace-foreign"] = "see whose it is; if nobody needs it: kubectl delete namespace %s",
+  ["namespace-in-use"] = "wait until the other run is over, or see what it is: kubectl get pods -o wide -n %s",
+  ["namespace-terminating"] = "see what holds it: kubectl get namespace %s -o yaml",
+  locked = "wait until the other run is over, or see what it is: kubectl get leases,pods -n %s",
+  ["lock-lost"] = "when the run that holds it is over: kubectl delete namespace %s",
+  ["job-terminating"] = "see what holds it: kubectl get trainjobs.trainer.kubeflow.org -o yaml -n %s",
+}
+
+for reason, text in pairs(OF_NAMESPACE) do
+  BY_MESSAGE[reason] = function(_, message)
+    return text:format(message:match "namespace ([%w-]+)" or "NAMESPACE")
+  end
+end
+
+local CONTROLLERS <const> = "see whether the controllers of JobSet and Trainer are at work: "
+  .. "kubectl get pods -n jobset-system && kubectl get pods -n kubeflow-system"
+FIX["trainer-not-ready"], FIX["runtime-not-visible"], FIX["launcher-missing"] = CONTROLLERS, CONTROLLERS, CONTROLLERS
+
+-- A run whose namespace is gone: what it wrote is in the report, its node is still there.
+local function of_launcher(item, message)
+  local node = message:match "^the launcher %S+ on ([%w.-]+)"
+  return ("read launcher.log and workers.txt among its attachments (aicr-run -f json %s), and see %s"):format(
+    rbac.shell(item.name), node and "its node: kubectl describe node " .. node or "the nodes: kubectl get nodes")
+end
+
+for _, reason in ipairs { "launcher-failed", "launcher-deleted", "launcher-timeout", "job-failed" } do
+  BY_MESSAGE[reason] = of_launcher
 end
 
 function BY_MESSAGE.expired(_, message)

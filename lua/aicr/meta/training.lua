@@ -56,7 +56,7 @@ local training = {}
 ---
 --- Raises, none of them a verdict unless it says so: CONFLICT/`namespace-foreign`, `namespace-in-use`, `locked`,
 --- `lock-lost`; TIMEOUT/`namespace-terminating`, `trainer-not-ready`, `runtime-not-visible`, `job-terminating`,
---- `launcher-missing`, `launcher-timeout`; NOT_FOUND/`not-found` (Trainer is not there: a verdict where it is declared),
+--- `launcher-missing`, `launcher-timeout`; NOT_FOUND/`not-found` (no Trainer: a verdict where it is declared);
 --- INTERNAL/`launcher-failed`, `launcher-deleted`, `job-failed`; INTERNAL with the reason of a request that failed when
 --- the runtime or the log is concerned; else what the client raises.
 ---@param ctx aicr.ctx

@@ -11,6 +11,8 @@ local POLL_MS <const> = 500
 -- Pods get as much time to end as a process needs that handles SIGTERM.
 local GRACE_S <const> = 1
 local SIDE_BY_SIDE <const> = 16
+-- What an answer may take when the time for clean-up is over: its end is to be seen.
+local LATE_MS <const> = 5000
 
 -- What holds a namespace that is terminating.
 local function held_by(object)
@@ -32,8 +34,8 @@ local function wait_until_gone(ctx, old, ends)
   local name, uid = old.metadata.name, old.metadata.uid
   while old and old.metadata.uid == uid do
     if native.monotonic() >= ends then
-      api.raise("TIMEOUT", "namespace-terminating", "namespace %s of an earlier run is still terminating: %s; see what "
-        .. "holds it with: kubectl get namespace %s -o yaml", name, held_by(old) or "no reason is given", name)
+      api.raise("TIMEOUT", "namespace-terminating", "namespace %s of an earlier run is still terminating: %s", name,
+        held_by(old) or "no reason is given")
     end
     ctx:progress("an old namespace %s is terminating%s", name, held_by(old) and ": " .. held_by(old) or "")
     native.sleep(POLL_MS)
@@ -73,7 +75,7 @@ end
 local function reclaim(ns, object)
   if api.at(object, "metadata", "labels")[api.MANAGED_BY] ~= api.NAME then
     api.raise("CONFLICT", "namespace-foreign", "namespace %s is there and was not made by aicr-run: it is left as it "
-      .. "is; see whose it is with: kubectl get namespace %s -o yaml", ns.name, ns.name)
+      .. "is", ns.name)
   end
   ns.uid, ns.sent, ns.reclaimed = object.metadata.uid, true, not is_own(ns, object)
 end
@@ -82,9 +84,10 @@ end
 --- @param ctx aicr.ctx
 --- @param name string
 --- @param holder string names this run and no other
---- @return table ns {ctx=, name=, holder=, uid=, reclaimed=, lock=(set by who claims it), removed=}
-function M.new(ctx, name, holder)
-  return { ctx = ctx, name = name, holder = holder }
+--- @param lock table of aicr.training.lock, in that namespace
+--- @return table ns {ctx=, name=, holder=, lock=, sent=(it was asked for), uid=, reclaimed=, removed=}
+function M.new(ctx, name, holder, lock)
+  return { ctx = ctx, name = name, holder = holder, lock = lock }
 end
 
 --- Makes the namespace, waiting for an old one of that name to finish terminating. Raises CONFLICT/`namespace-foreign`,
@@ -114,9 +117,8 @@ function M.require_idle(ns)
     end
   end
   if #names > 0 then
-    api.raise("CONFLICT", "namespace-in-use", "%d pods that have not ended are in namespace %s: another run owns it; "
-      .. "look with: kubectl get pods -n %s. First of them: %s", #names, ns.name, ns.name,
-      table.concat(names, ", ", 1, math.min(#names, 5)))
+    api.raise("CONFLICT", "namespace-in-use", "%d pods that have not ended are in namespace %s: another run owns it "
+      .. "(%s%s)", #names, ns.name, table.concat(names, ", ", 1, math.min(#names, 5)), #names > 5 and ", …" or "")
   end
 end
 
@@ -157,10 +159,10 @@ local function left(ns, fmt, ...)
     ns.name), 0)
 end
 
--- f() until it answers; what keeps it from that is told when the time is over.
+-- f(deadline) until it answers; what keeps it from that is told when the time is over.
 local function patiently(ns, ends, f)
   while true do
-    local ok, result = pcall(f)
+    local ok, result = pcall(f, ends + LATE_MS)
     if ok then
       return result
     elseif not errors.is(result) then
@@ -190,8 +192,8 @@ end
 -- The uid of the namespace that is ours to remove, nil: none.
 local function own_uid(ns, ends)
   while true do
-    local object = patiently(ns, ends, function()
-      return api.find("namespaces", ns.name, nil, ends)
+    local object = patiently(ns, ends, function(deadline)
+      return api.find("namespaces", ns.name, nil, deadline)
     end)
     if object then
       local uid = object.metadata.uid
@@ -206,8 +208,8 @@ end
 
 local function wait_removed(ns, uid, ends)
   while true do
-    local object = patiently(ns, ends, function()
-      return api.find("namespaces", ns.name, nil, ends)
+    local object = patiently(ns, ends, function(deadline)
+      return api.find("namespaces", ns.name, nil, deadline)
     end)
     if not object or object.metadata.uid ~= uid then
       return
@@ -224,25 +226,23 @@ end
 --- @raise a text that says what is left and how to remove it
 function M.remove(ns, timeout_ms)
   local lock = ns.lock
-  if ns.removed or not ns.sent or lock and lock.is_lost or ns.reclaimed and not (lock and lock.uid) then
+  if ns.removed or not ns.sent or lock.is_lost or ns.reclaimed and not lock.uid then
     return
   end
   local ends = native.monotonic() + timeout_ms
   local uid = own_uid(ns, ends)
   if uid then
     local holder
-    local is_free = patiently(ns, ends, function()
+    local is_free = patiently(ns, ends, function(deadline)
       local free
-      if lock then
-        free, holder = lock:is_free(ends)
-      end
-      return not lock or free
+      free, holder = lock:is_free(deadline)
+      return free
     end)
     if not is_free then
       left(ns, "%s holds its lock now; only when that run is over", holder)
     end
-    patiently(ns, ends, function()
-      api.delete("namespaces", ns.name, nil, uid, nil, ends)
+    patiently(ns, ends, function(deadline)
+      api.delete("namespaces", ns.name, nil, uid, nil, deadline)
     end)
     hurry(ns, ends)
     wait_removed(ns, uid, ends)

@@ -58,8 +58,8 @@ function M.read_runtime(name, namespace, time)
     if stored then
       return stored
     elseif native.monotonic() >= ends then
-      api.raise("TIMEOUT", "runtime-not-visible", "the runtime %s was made and is not there after %s; look with: "
-        .. "kubectl get %s -n %s", name, time.text, api.RUNTIMES, namespace)
+      api.raise("TIMEOUT", "runtime-not-visible", "the runtime %s was made and cannot be read after %s", name,
+        time.text)
     end
     native.sleep(math.max(0, math.min(POLL_MS, ends - native.monotonic())))
   end
@@ -93,9 +93,8 @@ function M.remove_job(ctx, name, namespace, time)
   while old and old.metadata.uid == uid do
     if native.monotonic() >= ends then
       local held = api.at(old, "metadata", "finalizers")
-      api.raise("TIMEOUT", "job-terminating", "the TrainJob %s of an earlier run is still there after %s%s; look with: "
-        .. "kubectl get %s -n %s %s -o yaml", name, time.text,
-        #held > 0 and ", held by " .. api.clip(table.concat(held, ", ")) or "", api.JOBS, namespace, name)
+      api.raise("TIMEOUT", "job-terminating", "the old TrainJob %s in namespace %s is still there after %s%s", name,
+        namespace, time.text, #held > 0 and ", held by " .. api.clip(table.concat(held, ", ")) or "")
     end
     ctx:progress("an old TrainJob %s is being removed", name)
     native.sleep(POLL_MS)
@@ -128,8 +127,8 @@ function M.make_job(ctx, object, times, trying)
     elseif native.monotonic() + times.webhook_every.ms > ends then
       errors.raise {
         code = "TIMEOUT", reason = "runtime-not-visible", cause = made, details = made.details,
-        message = ("the webhook of Trainer does not see the runtime %s after %s; look at it with: kubectl logs -n "
-          .. "kubeflow-system -l app.kubernetes.io/name=trainer"):format(runtime, times.webhook.text),
+        message = ("the webhook of Trainer does not see the runtime %s after %s"):format(tostring(runtime),
+          times.webhook.text),
       }
     else
       ctx:progress("the webhook of Trainer does not see the runtime yet")

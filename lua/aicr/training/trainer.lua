@@ -72,9 +72,12 @@ local function probe()
   local deployment = deployment_of(service, at.namespace)
   if not deployment then
     return ("the deployment behind service %s in namespace %s"):format(at.name, at.namespace)
-  elseif not api.condition(deployment, "Available", "True") then
+  end
+  -- The condition "Available" is true of a deployment of no replicas, too.
+  local available = math.tointeger(api.at(deployment, "status").availableReplicas) or 0
+  if available < 1 then
     return nil, ("deployment %s in namespace %s is available: %s"):format(deployment.metadata.name, at.namespace,
-      api.condition(deployment, "Available", "False") or "it says nothing")
+      api.condition(deployment, "Available", "False") or "it has no replica")
   end
   return nil, nil
 end
@@ -103,8 +106,8 @@ function M.wait(ctx, declared, times)
     if missing and (over or not declared) then
       raise_missing(missing, declared, times.trainer.text)
     elseif over then
-      api.raise("TIMEOUT", "trainer-not-ready", "Kubeflow Trainer is not ready after %s: waited until %s; look with: "
-        .. "kubectl get pods -A -l app.kubernetes.io/part-of=kubeflow", times.trainer.text, waiting)
+      api.raise("TIMEOUT", "trainer-not-ready", "Kubeflow Trainer is not ready after %s: waited until %s",
+        times.trainer.text, waiting)
     end
     ctx:progress("waits for Trainer: %s", missing and missing .. " is not there" or "until " .. waiting)
     native.sleep(math.max(0, math.min(times.trainer_every.ms, ends - native.monotonic())))
