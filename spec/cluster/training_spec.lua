@@ -257,8 +257,41 @@ table.insert(ROWS, 1, {
   end),
   outcome = "error", reason = "cleanup", stays = true, check = function(result, namespace)
     contains(result.check.message, "namespace/" .. namespace, "example.com/held")
-    contains(result.check.fix, "kubectl delete namespace/" .. namespace)
+    contains(result.check.fix, "delete namespace/" .. namespace)
     free(namespace)
+  end,
+})
+
+-- Users who may do what the check needs, and no more.
+local function of_user(user)
+  return function(_, how)
+    how.run.kubeconfig = objects.user(user)
+    objects.grant(user, training.rules(how))
+  end
+end
+
+table.insert(ROWS, 2, {
+  name = "is run by a user who may do no more than it needs", how = {}, before = of_user "spec-trainer",
+  outcome = "pass", check = function()
+    objects.revoke "spec-trainer"
+  end,
+})
+
+table.insert(ROWS, 2, {
+  name = "whose lock cannot be read in the end leaves its namespace, and names it",
+  how = { launcher = HELD, times = { cleanup = "1s" } }, before = of_user "spec-locksmith",
+  act = running_then(function(namespace)
+    local rules = {}
+    for _, rule in ipairs(training.rules { namespace = namespace }) do
+      rules[#rules + 1] = rule.apiGroups[1] ~= "coordination.k8s.io" and rule or nil
+    end
+    objects.grant("spec-locksmith", rules)
+    training.go(namespace)
+  end),
+  outcome = "error", reason = "forbidden", stays = true, check = function(result, namespace)
+    contains(json.encode(result.check), ("namespace/%s is left"):format(namespace),
+      "remove it with: kubectl delete namespace/" .. namespace)
+    objects.revoke "spec-locksmith"
   end,
 })
 
@@ -372,7 +405,7 @@ local function start(row)
   row.how.needs = row.how.created and [["delete trainingruntimes.trainer.kubeflow.org anywhere"]]
   row.how.run = { keep = true }
   if row.before then
-    row.before(row.namespace)
+    row.before(row.namespace, row.how)
   end
   row.run = training.start(row.how)
 end

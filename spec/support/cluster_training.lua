@@ -1,9 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- A check that runs a TrainJob on the test cluster, for specs. Its launcher and workers are shell texts.
+local binary = require "spec.support.binary"
 local cluster = require "spec.support.cluster"
 local json = require "aicr.json"
 local objects = require "spec.support.cluster_objects"
 local runs = require "spec.support.cluster_run"
+local site = require "spec.support.site"
 
 local M = {}
 
@@ -190,6 +192,17 @@ end
 --- Lets a launcher that holds go on.
 function M.go(namespace)
   cluster.kubectl("-n", namespace, "exec", M.pods(namespace, "launcher")[1].metadata.name, "--", "touch", "/tmp/go")
+end
+
+--- The rules of the role that `aicr-run rbac` makes for the check.
+---@param how table of M.check
+---@return table[]
+function M.rules(how)
+  return site.with({ ["probe.lua"] = M.check(how) }, function(folder)
+    local list = json.decode(binary.run({ "rbac", "-f", "json", folder .. "/probe.lua" }).stdout)
+    assert(#list.items == 1 and list.items[1].kind == "ClusterRole", "one role for all")
+    return list.items[1].rules
+  end)
 end
 
 local KINDS <const> = "trainjobs,trainingruntimes,jobsets,jobs,pods,leases,configmaps,secrets,services,serviceaccounts"
