@@ -220,14 +220,16 @@ static void push_details(lua_State *L, const struct kube_failure *f)
   lua_setfield(L, -2, "causes");
 }
 
-/* A request outside of `needs` is a slip of the check: it stands as the check's
- * ending, whatever catches the error. */
-static void note_undeclared(lua_State *L, const struct aicr_error *err)
+/* A request outside of `needs` is a slip of the check, and what a recording
+ * refuses a cluster would have done: each stands as the check's ending,
+ * whatever catches the error. */
+static void note_refused(lua_State *L, const struct aicr_error *err)
 {
   struct aicr_task *t = aicr_task_of(L);
   struct aicr_buf json;
 
-  if (strcmp(err->reason, "undeclared-permission") != 0)
+  if (strcmp(err->reason, "undeclared-permission") != 0 &&
+      strcmp(err->reason, "read-only") != 0)
     return;
   aicr_buf_init(&json, AICR_RECORD_ITEM_MAX);
   aicr_buf_addf(&json,
@@ -246,7 +248,7 @@ int aicr_k8s_fail(lua_State *L, const struct kube_call *call)
 {
   if (!strcmp(kube_call_error(call)->reason, "recorded-end"))
     aicr_task_stop_as_recorded(L, aicr_task_of(L));
-  note_undeclared(L, kube_call_error(call));
+  note_refused(L, kube_call_error(call));
   push_details(L, kube_call_failure(call));
   return aicr_raise_details(L, kube_call_error(call));
 }

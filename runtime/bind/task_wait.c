@@ -38,14 +38,22 @@ static struct kube_record *record_of(const struct aicr_task *t)
              : NULL;
 }
 
-/* A wait that the end of its check ended did not end by itself. */
+/* Was it the end of its check that ended the wait? */
+static bool is_cut(const struct aicr_task *t, const struct wait *w)
+{
+  bool cut = t->end == AICR_END_DEADLINE || t->end == AICR_END_CANCELED;
+
+  return t->stop != AICR_END_RUNNING ||
+         (cut && strncmp(w->asker.part, "end", 3) != 0);
+}
+
 static int close_wait(lua_State *L)
 {
   struct wait *w = luaL_checkudata(L, 1, WAIT_MT);
   const struct aicr_task *t = aicr_task_of(L);
   struct kube_record *r = record_of(t);
 
-  if (!w->closed && r && t->stop == AICR_END_RUNNING && w->asker.check[0])
+  if (!w->closed && r && w->asker.check[0] && !is_cut(t, w))
     kube_record_wait(r, &w->asker, w->what, w->looks, w->late);
   w->closed = true;
   return 0;

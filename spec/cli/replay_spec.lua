@@ -31,7 +31,8 @@ local function recording(contents, states, check, events)
 end
 
 local function replay(states, body, more, events)
-  local contents = { ["asks.lua"] = site.check("asks", body, 'needs = { "get nodes", "watch nodes", "list nodes" },') }
+  local contents = { ["asks.lua"] = site.check("asks", body,
+    'needs = { "get nodes", "watch nodes", "list nodes", "patch nodes anywhere" },') }
   recording(contents, states, events and "asks", events)
   for name, text in pairs(more or {}) do
     contents[name] = text
@@ -159,6 +160,12 @@ describe("a check that was in the run of the recording", function()
     return "read"]], nil, { { verb = "run", transport = "deadline" } })
     assert.same({ "fail", "expectation" }, { got.outcome, got.reason })
     assert.matches("afterwards: the run of it that was recorded", table.concat(got.notes, "\n"))
+  end)
+
+  it("has no verdict on what it would have changed", function()
+    local got = replay({ "True" }, [[local _, err = ctx:try(ctx.k8s.patch, ctx.k8s, "nodes", "n1", nil, { spec = {} })
+    return err and "it is refused, as it should be"]], nil, { ENDED })
+    assert.same({ "error", "METHOD_NOT_ALLOWED", "read-only" }, { got.outcome, got.code, got.reason })
   end)
 
   it("cleans up with its own answers", function()

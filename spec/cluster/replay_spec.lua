@@ -50,6 +50,17 @@ local CHECKS <const> = {
       local got = ctx:all { a = function() return try(function() return %s end) end,
         b = function() return try(function() return %s end) end }
       return got.a .. " " .. got.b]]):format(condition "1s", wait("2m", "2s")), FIELDS, "pass" },
+  watches = { [[local function watch(timeout)
+        local only = { namespace = ctx.namespace, field = "metadata.name=" .. ctx.params.pod, timeout = timeout }
+        for _, pod in ctx.k8s:watch("pods", only) do
+          if pod.status.phase == "Running" then
+            return "ran"
+          end
+        end
+        return "over"
+      end
+      local first = watch "1s"
+      return first .. " " .. watch "2m"]], FIELDS, "pass" },
   counts = { [[local asked = 0
       ctx:eventually("it was asked five times", { timeout = "2s", every = "10ms" }, function()
         asked = asked + 1
@@ -161,6 +172,7 @@ describe("a replay", function()
     assert.equal("Running", binary.check(replay, "after").result)
     assert.equal("never-true", binary.check(replay, "tries").result)
     assert.equal("never-true ran", binary.check(replay, "sides").result)
+    assert.equal("over ran", binary.check(replay, "watches").result)
   end)
 
   it("gives each attempt its own answers", function()

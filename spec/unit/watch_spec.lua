@@ -32,7 +32,11 @@ describe("the watch over", function()
         host.now = host.now + ms
       end,
       recording = function() return false end, stopping = function() return false end,
-      wait = function() end, look = function() end, late = function() end,
+      wait = function()
+        local close = function() end
+        return setmetatable({ close = close }, { __close = close })
+      end,
+      look = function() end, late = function() end,
       goes_on = function(_, late) return not late end,
     }
     local function next_of(list)

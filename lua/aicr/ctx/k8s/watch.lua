@@ -50,9 +50,20 @@ local function is_over(self)
   return self.ends and native.monotonic() >= self.ends
 end
 
--- Did the watch's own time end the request?
+-- Is it to ask (again)? A recording decides where it knows how often the run did that it is of.
+local function asks(self)
+  if native.goes_on(self.wait, is_over(self)) then
+    native.look(self.wait)
+    return true
+  end
+  self.over = true
+  return false
+end
+
+-- Did the watch's own time end the request? A recording answers at once, but tells of the run's.
 local function is_late(self, err)
-  return is_over(self) and errors.is(err) and type(err.details) == "table" and err.details.transport == "deadline"
+  local may = is_over(self) or self.ends and native.recording()
+  return may and errors.is(err) and type(err.details) == "table" and err.details.transport == "deadline"
 end
 
 -- Lists anew and queues how that differs from what was told before.
@@ -190,11 +201,13 @@ end
 
 -- Reads on until something is queued or the time is over.
 local function read(self)
-  if not self.version then
-    resync(self)
-    return
-  end
-  if not self.stream then
+  if not (self.version and self.stream) then
+    if not asks(self) then
+      return
+    elseif not self.version then
+      resync(self)
+      return
+    end
     open(self)
   end
   local ok, event = pcall(self.stream, self.state, self.control)
@@ -211,6 +224,7 @@ end
 function watch:next()
   while self.first > self.last do
     if self.over or is_over(self) then
+      native.late(self.wait)
       close(self)
       return nil
     end
@@ -248,11 +262,14 @@ function M.follow(env, what, resource, opts, ends, tells_empty)
     env = env, what = what, resource = resource, ends = ends, known = {}, queue = {}, first = 1, last = 0,
     failures = 0, expired = 0, tells_empty = tells_empty,
     filter = { namespace = opts.namespace, label = opts.label, field = opts.field },
+    wait = native.wait(("watch: %s %s %s %s"):format(resource, opts.namespace or "", opts.label or "",
+      opts.field or "")),
   }, watch)
   return function()
     return self:next()
   end, nil, nil, setmetatable({}, { __close = function()
     close(self)
+    self.wait:close()
   end })
 end
 
