@@ -143,6 +143,7 @@ void kube_rec_answer(struct kube_rec_store *s, const struct kube_request *rq,
   if (is_review(rq)) {
     kube_rec_replay_review(s, rq, a);
   } else if (!is_read(rq)) {
+    a->attempts = 0; /* nothing can have come of it */
     aicr_fail(&a->error, AICR_METHOD_NOT_ALLOWED, "read-only",
               "a recording cannot be changed: %s %s", kube_verb_name(rq->verb),
               rq->resource.plural);
