@@ -1,0 +1,338 @@
+-- SPDX-License-Identifier: Apache-2.0
+--- From what a benchmark wrote to the figure to judge it by, or to why there is none (nccl-benchmark.md 5.4 rules 7 and
+--- 8, design 13). The table in the log decides; where it is missing or cut, the termination message. What was measured
+--- and is wrong comes back as a fault for `ctx:fail`; what could not be measured is raised, and is no verdict.
+---
+--- `details.subject` says what it was: `launch`, `correctness`, `transport`, `wiring` or `speed`.
+local errors = require "aicr.native.error"
+local hints = require "aicr.nccl_hints"
+local nccl = require "aicr.nccl"
+local text = require "aicr.native.text"
+
+local M = {}
+
+local OP <const> = "all_reduce"
+-- The launcher writes the last 3900 bytes of its rows: of as many the first row may be cut.
+local MESSAGE_MAX <const> = 3900
+
+--- A fault or an error about a subject, with a hint where the log shows a signature.
+local function about(subject, reason, message, hint)
+  return {
+    code = "INTERNAL", reason = reason, details = { subject = subject, hint = hint and hint.code },
+    message = ("%s: %s%s"):format(subject, message, hint and ("; %s (%s): %s"):format(hint.cause, hint.code, hint.line)
+      or ""),
+  }
+end
+
+local function undecided(subject, reason, log, fmt, ...)
+  errors.raise(about(subject, reason, fmt:format(...), hints.of(log)))
+end
+
+local function size_text(bytes)
+  local units, n = { "", "K", "M", "G", "T" }, 1
+  while bytes >= 1024 and bytes % 1024 == 0 and n < #units do
+    bytes, n = bytes // 1024, n + 1
+  end
+  return bytes .. units[n]
+end
+
+M.size_text = size_text
+
+-- The size of the last step of a sweep that doubles.
+local function last_step(first, last)
+  while first > 0 and first <= last // 2 do
+    first = first * 2
+  end
+  return first
+end
+
+-- The whole rows of a termination message: it has no column header, and its front may be cut.
+local function message_rows(message)
+  if not message or message == "" then
+    return {}
+  elseif #message >= MESSAGE_MAX then
+    message = message:match "^[^\n]*\n(.*)$" or ""
+  end
+  local runs = nccl.parse(message, { lenient = true, op = OP }).runs
+  local rows = {}
+  for _, row in ipairs(runs[#runs] and runs[#runs].rows or {}) do
+    if row.ip then
+      rows[#rows + 1] = row
+    end
+  end
+  return rows
+end
+
+local function finite(value)
+  return value == value and value < math.huge
+end
+
+-- The figure of the largest size of such rows, nil when there is none: the slowest of its repeats.
+local function message_figure(rows)
+  local found
+  for _, row in ipairs(rows) do
+    local oop = row.oop
+    if not found or row.size > found.size or row.size == found.size and oop.busbw < found.busbw then
+      found = {
+        size = row.size, busbw = oop.busbw, algbw = oop.algbw, time_us = oop.time_us, wrong = oop.wrong,
+        type = row.type, redop = row.redop, from = "termination message",
+      }
+    end
+  end
+  return found
+end
+
+local function wrong_values(rows)
+  local total = 0
+  for _, row in ipairs(rows) do
+    for _, figures in ipairs { row.oop, row.ip } do
+      total = total + math.min(figures.wrong or 0, math.maxinteger - total)
+    end
+  end
+  return total
+end
+
+local function check_correct(run, rows)
+  local wrong = math.max(run and run.wrong_total or 0, wrong_values(rows))
+  local oob = run and run.oob
+  if wrong == 0 and not (oob and (oob.count > 0 or oob.status ~= "OK")) then
+    return nil
+  end
+  return about("correctness", "wrong-values", wrong > 0 and ("the all-reduce gave %d wrong values"):format(wrong)
+    or ("the all-reduce gave values out of bounds: %d %s"):format(oob.count, oob.status))
+end
+
+local function has_warning(run, code)
+  for _, warning in ipairs(run.warnings) do
+    if warning.code == code then
+      return true
+    end
+  end
+  return false
+end
+
+-- Was it the benchmark that was asked for, on as many ranks?
+local function check_launch(run, log, asked)
+  if run.op and run.op ~= OP then
+    undecided("launch", "other-collective", log, "the log is of %s, not of %s", text.printable(run.op), OP)
+  elseif has_warning(run, "mpi-not-enabled") then
+    undecided("launch", "mpi-not-enabled", log, "each process ran alone: the program was not built for MPI, or mpirun's"
+      .. " variables did not reach it")
+  end
+  local ranks = run.group_ranks or run.ranks
+  if asked.ranks and ranks and ranks ~= asked.ranks then
+    undecided("launch", "rank-count", log, "%d ranks were asked for, the log lists %d", asked.ranks, ranks)
+  end
+end
+
+-- What makes a whole table unfit, by the words of `nccl.select`: subject, reason, sentence.
+local UNFIT <const> = {
+  { "unsupported-format", "launch", "unsupported-format", "the table is of nccl-tests 1.x, which is not read" },
+  { "errors", "transport", "benchmark-errors", "the benchmark met errors" },
+  { "unvalidated", "correctness", "unvalidated", "the values were not checked (-c 0)" },
+  { "interleaved", "launch", "interleaved-runs", "lines of several runs are mixed in the log" },
+  { "not-finite", "speed", "not-finite", "the bandwidth is no number" },
+  { "inconsistent", "speed", "inconsistent-row", "time, size and bandwidth of the row contradict each other" },
+}
+
+local function has(problems, word)
+  for _, problem in ipairs(problems) do
+    if problem == word then
+      return true
+    end
+  end
+  return false
+end
+
+local function check_sound(run, selection, log)
+  for _, row in ipairs(UNFIT) do
+    if has(selection.problems, row[1]) then
+      local first = run.errors[1]
+      undecided(row[2], row[3], log, "%s%s", row[4], row[1] == "errors" and first
+        and ": " .. text.printable(first.text) or "")
+    end
+  end
+end
+
+-- The size that must be reached: what was asked for, else what the log says was.
+local function wanted_size(run, selection, asked)
+  if asked.max_bytes then
+    return last_step(asked.min_bytes or asked.max_bytes, asked.max_bytes)
+  end
+  return selection and selection.requested or run and run.params.max_bytes
+end
+
+local function incomplete(run, selection, said, wanted, log)
+  local largest = math.max(selection and selection.size or 0, said and said.size or 0)
+  if largest == 0 then
+    undecided("launch", "no-rows", log, "the log has no row of a whole table")
+  elseif not wanted then
+    undecided("launch", "incomplete-sweep", log, "the largest size is %s; which was asked for is not known",
+      size_text(largest))
+  elseif largest >= wanted then
+    undecided("launch", "incomplete-sweep", log, "the log ends before the summary of the benchmark")
+  end
+  local reduced = run and run.params.max_bytes_reduced
+  undecided("launch", "incomplete-sweep", log, "the benchmark was to reach %s and ended at %s%s", size_text(wanted),
+    size_text(largest), reduced and (": the memory of the GPUs allows %s"):format(size_text(reduced)) or "")
+end
+
+local function disagree(log, logged, said)
+  undecided("launch", "evidence-disagrees", log, "the log says %.2f GB/s at %s, the termination message %.2f GB/s at"
+    .. " %s", logged.busbw, size_text(logged.size), said.busbw, size_text(said.size))
+end
+
+-- Size, time, algbw and busbw of each size, once.
+local function curve_of(rows)
+  local curve, seen = {}, {}
+  for _, row in ipairs(rows) do
+    local oop = row.oop
+    if finite(oop.busbw) and finite(oop.algbw) and finite(oop.time_us) and not seen[row.size] then
+      seen[row.size] = true
+      curve[#curve + 1] = { size = row.size, time_us = oop.time_us, algbw = oop.algbw, busbw = oop.busbw }
+    end
+  end
+  table.sort(curve, function(a, b)
+    return a.size < b.size
+  end)
+  return curve
+end
+
+-- What decides: the log's row when its table is whole, else that of the termination message.
+local function choose(run, selection, said, wanted, log)
+  local in_log = selection and wanted and selection.size >= wanted
+  local in_message = said and wanted and said.size >= wanted
+  local whole = in_log and not has(selection.problems, "incomplete")
+  if selection and in_log and (whole or in_message) then
+    check_sound(run, selection, log)
+  end
+  if in_log and said and said.size >= selection.size
+    and (said.size > selection.size or said.busbw ~= selection.busbw and selection.repeats == 1) then
+    disagree(log, selection, said)
+  elseif whole then
+    selection.from = "log"
+    return selection
+  elseif not in_message then
+    incomplete(run, selection, said, wanted, log)
+  elseif said.wrong == nil then
+    undecided("correctness", "unvalidated", log, "the values were not checked")
+  elseif not finite(said.busbw) then
+    undecided("speed", "not-finite", log, "the bandwidth is no number")
+  end
+  return said
+end
+
+--- The figure to judge by: `{busbw, algbw, time_us, size, type, redop, from = "log" or "termination message", ranks,
+--- hosts, network, curve}`; or nil and a fault `{code, reason, message, details}`, reason `wrong-values`. Raises
+--- INTERNAL, no verdict: `no-rows`, `incomplete-sweep`, `evidence-disagrees`, `other-collective`, `mpi-not-enabled`,
+--- `rank-count`, `unsupported-format`, `benchmark-errors`, `unvalidated`, `interleaved-runs`, `not-finite`,
+--- `inconsistent-row`.
+---@param log string
+---@param termination string|nil
+---@param asked {min_bytes: integer|nil, max_bytes: integer|nil, ranks: integer|nil} nil: what the log says
+---@return table|nil figure
+---@return table|nil fault
+function M.read(log, termination, asked)
+  local result = nccl.parse(log, { debug = true })
+  local run, rows = result.runs[#result.runs], message_rows(termination)
+  local fault = check_correct(run, rows)
+  if fault then
+    return nil, fault
+  elseif run then
+    check_launch(run, log, asked)
+  end
+  local selection, said = run and nccl.select(run), message_figure(rows)
+  local figure = choose(run, selection, said, wanted_size(run, selection, asked), log)
+  figure.ranks = run and (run.group_ranks or run.ranks)
+  figure.hosts = run and #run.hosts or 0
+  figure.network = result.evidence and result.evidence.network
+  figure.curve = curve_of(figure.from == "log" and run.rows or rows)
+  return figure
+end
+
+-- A curve that still rises has not seen what the fabric can do.
+local function still_rises(curve)
+  local last, before = curve[#curve], curve[#curve - 1]
+  return before and last.size == 2 * before.size and last.busbw > 1.05 * before.busbw
+end
+
+--- What a slow benchmark points at: `{code, cause, action, line}`, nil when nothing does.
+---@param figure table of `read`
+---@param log string
+---@return table|nil
+function M.why_slow(figure, log)
+  local hint = hints.of(log, { slow = true })
+  if not hint and still_rises(figure.curve) then
+    hint = {
+      code = "small-max", cause = "the bandwidth still rises at the largest size: the sweep is too short",
+      action = "--set nccl-all-reduce-bw.max_size=16G", line = "",
+    }
+  end
+  return hint
+end
+
+local function points(curve, name)
+  local list = {}
+  for i, row in ipairs(curve) do
+    list[i] = { row.size, row[name] }
+  end
+  return list
+end
+
+local function describe(figure)
+  local words = {}
+  if figure.ranks then
+    words[1] = ("%d ranks on %d nodes"):format(figure.ranks, figure.hosts)
+  end
+  words[#words + 1] = figure.type
+  words[#words + 1] = figure.redop ~= "" and figure.redop or nil
+  words[#words + 1] = figure.network and "transport " .. text.printable(figure.network)
+  words[#words + 1] = "out-of-place"
+  return table.concat(words, " · ")
+end
+
+--- Records the figure and its curve, and expects it to reach the floor (gke-tcpxo.md 5.8): not more than `tolerance`, a
+--- share, below it.
+---@param ctx aicr.ctx
+---@param figure table of `read`
+---@param log string
+---@param want {floor: number, text: string, tolerance: number, image: string|nil} text: the floor as it was written
+---@return string phrase
+function M.measure(ctx, figure, log, want)
+  ctx:series("busbw", "bytes", "GB/s", points(figure.curve, "busbw"))
+  ctx:series("algbw", "bytes", "GB/s", points(figure.curve, "algbw"))
+  ctx:series("time", "bytes", "µs", points(figure.curve, "time_us"))
+  ctx:evidence("%s", describe(figure))
+  local image = want.image and (" (runtime image: %s)"):format(want.image) or ""
+  ctx:evidence("%.2f GB/s%s at %s, by the %s; constraint %s", figure.busbw, image, size_text(figure.size), figure.from,
+    text.printable(want.text))
+  local hint = M.why_slow(figure, log)
+  ctx:measure("busbw", figure.busbw, "GB/s", {
+    op = ">=", value = math.tointeger(want.floor) or want.floor, tolerance = want.tolerance, code = "INTERNAL",
+    reason = "below-floor", fix = hint and hint.action,
+    why = "speed: wiring, launch and values were sound" .. (hint and ("; %s (%s)"):format(hint.cause, hint.code) or ""),
+  })
+  return ("%.2f GB/s%s, %s required"):format(figure.busbw, image, text.printable(want.text))
+end
+
+--- What a launcher that did not succeed says of itself: a fault when its log shows wrong values; else nil and the
+--- error, with the subject and a hint, to be raised.
+---@param err aicr.Error of `training.run`
+---@param log string|nil
+---@return table|nil fault
+---@return table fields for `errors.raise`
+function M.of_failure(err, log)
+  if log then
+    local runs = nccl.parse(log, { lenient = true, op = OP }).runs
+    local fault = runs[#runs] and check_correct(runs[#runs], {})
+    if fault then
+      return fault, {}
+    end
+  end
+  local hint = log and hints.of(log)
+  local fields = about("launch", err.reason, err.message, hint)
+  fields.code, fields.cause, fields.verdict = err.code, err.cause, err.verdict
+  return nil, fields
+end
+
+return M
