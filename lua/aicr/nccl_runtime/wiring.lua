@@ -108,8 +108,25 @@ function Observed:see(pod)
   noted.index = tree.text(pod, "metadata", "labels", INDEX_LABEL) or noted.index
 end
 
---- Judges what was seen, once the job is over: nil, or a fault `{code, reason, message}` for `ctx:fail`. Raises
---- INTERNAL/`no-workers-seen` when there was nothing to see.
+--- The pods that were wired wrongly, as a fault `{code, reason, message}` for `ctx:fail`; nil when none was.
+---@return table|nil fault
+function Observed:problem()
+  local problems = {}
+  for _, noted in pairs(self.pods) do
+    problems[#problems + 1] = noted.fault
+  end
+  if #problems == 0 then
+    return nil
+  end
+  table.sort(problems)
+  return {
+    code = "INTERNAL", reason = "worker-wiring",
+    message = "the benchmark's workers were not wired for TCPXO: " .. table.concat(problems, "; "),
+  }
+end
+
+--- Judges what was seen, once the job is over: nil, or a fault as `problem` gives it. Raises INTERNAL/`no-workers-seen`
+--- when there was nothing to see.
 ---@param workers integer
 ---@return table|nil fault
 function Observed:verdict(workers)
@@ -119,21 +136,14 @@ function Observed:verdict(workers)
       message = "no worker pod was seen while the benchmark ran: whether it used TCPXO is not known",
     }
   end
-  local problems, started = {}, {}
+  local started = {}
   for _, noted in pairs(self.pods) do
-    problems[#problems + 1] = noted.fault
     if noted.started and noted.index then
       started[noted.index] = true
     end
   end
-  if #problems > 0 then
-    table.sort(problems)
-    return {
-      code = "INTERNAL", reason = "worker-wiring",
-      message = "the benchmark's workers were not wired for TCPXO: " .. table.concat(problems, "; "),
-    }
-  end
-  for index = 0, workers - 1 do
+  local fault = self:problem()
+  for index = 0, fault and -1 or workers - 1 do
     if not started[tostring(index)] then
       return {
         code = "INTERNAL", reason = "daemon-not-started",
@@ -141,7 +151,7 @@ function Observed:verdict(workers)
       }
     end
   end
-  return nil
+  return fault
 end
 
 --- An empty set of observations: `see(pod)`, then `verdict(workers)`.

@@ -1,0 +1,143 @@
+-- SPDX-License-Identifier: Apache-2.0
+--- Runs the benchmark of a source on a cluster and gives what it wrote (gke-tcpxo.md 5.1 steps 9 to 11, 5.6, 5.7,
+--- 5.11). All that can be read is read before anything is made.
+local derive = require "aicr.nccl_runtime.derive"
+local errors = require "aicr.native.error"
+local json = require "aicr.json"
+local params = require "aicr.nccl_runtime.params"
+local sizing = require "aicr.nccl_runtime.sizing"
+local training = require "aicr.training"
+local verdict = require "aicr.nccl_verdict"
+
+local M = {}
+
+local PREFIX <const> = "aicr-nccl-perf-"
+local JOB <const> = "nccl-all-reduce-tj"
+local API <const> = "trainer.kubeflow.org"
+
+--- Permissions, beside those of the platform's file.
+M.needs = { "list nodes", training.needs }
+
+--- The nodes of the benchmark. Ends the check when they are not enough.
+---@param ctx aicr.ctx
+---@param request table of `request.read`
+---@param source table of `source.choose`
+---@return table size of `sizing.of`
+function M.size(ctx, request, source)
+  local selector = request.selector or source.platform.selector(source)
+  local nodes, err = ctx:try(ctx.k8s.list, ctx.k8s, "nodes")
+  if err then
+    errors.raise {
+      code = "INTERNAL", reason = err.reason, cause = err, details = err.details, message = "cannot list the GPU nodes",
+    }
+  end
+  local size, fault = sizing.of(nodes, { selector = selector, product = source.platform.PRODUCT })
+  if fault then
+    ctx:fail(fault)
+  end
+  ctx:evidence("%d workers with %d GPUs each: %s", size.workers, size.gpus, table.concat(size.nodes, " "))
+  return size
+end
+
+-- A fault of what was measured ends the check; it says what it was about.
+local function fail(ctx, subject, fault, why)
+  ctx:fail {
+    code = fault.code, reason = fault.reason, message = ("%s: %s"):format(subject, fault.message), why = why,
+    details = { subject = subject },
+  }
+end
+
+-- What of a row of the table is shown while the benchmark runs.
+local function shown(line)
+  local size, busbw = line:match "^%s*(%d+)%s+%d+%s+%a[%w_]*%s+%l+%s+%-?%d+%s+[%d.e+]+%s+[%d.]+%s+([%d.]+)"
+  size = size and math.tointeger(tonumber(size))
+  return size and ("%s: %s GB/s"):format(verdict.size_text(size), busbw)
+end
+
+-- Digests and paths of a derived runtime, of the object that the server keeps.
+local function record_provenance(ctx, shipped, stored)
+  local found = derive.provenance(shipped, stored)
+  ctx:evidence("shipped worker sha256 %s, measured worker sha256 %s", found.shippedDigest, found.derivedDigest)
+  ctx:evidence("overridden: %s", table.concat(found.overriddenPaths, " "))
+  ctx:evidence("inherited: %s", table.concat(found.inheritedPaths, " "))
+  ctx:attach("provenance.json", "application/json", json.encode {
+    shippedDigest = found.shippedDigest, derivedDigest = found.derivedDigest,
+    overriddenPaths = json.array(found.overriddenPaths), inheritedPaths = json.array(found.inheritedPaths),
+  })
+end
+
+-- A launcher that failed: wrong wiring or wrong values that were seen are the verdict, all else is none.
+local function failed(ctx, err, log, seen)
+  local problem = seen and seen:problem()
+  if problem then
+    fail(ctx, "wiring", problem, "the launcher did not succeed: " .. err.message)
+  end
+  local fault, fields = verdict.of_failure(err, log)
+  if fault then
+    ctx:fail(fault)
+  end
+  errors.raise(fields)
+end
+
+local LAUNCH <const> = {
+  ["launcher-failed"] = true, ["launcher-deleted"] = true, ["launcher-timeout"] = true, ["job-failed"] = true,
+}
+
+--- What the log must show: the sweep and the ranks that were asked for. A supplied runtime has its own.
+---@param request table
+---@param size table
+---@return table for `verdict.read`
+function M.asked(request, size)
+  if request.carrier then
+    return {}
+  end
+  return { min_bytes = request.min_bytes, max_bytes = request.max_bytes, ranks = size.total }
+end
+
+--- Runs it: `{log, termination, …}` of `training.run`. Ends the check when workers were wired wrongly or their daemons
+--- did not start, before any bandwidth is looked at. Raises what `training.run` raises, of a launcher that did not
+--- succeed with a hint.
+---@param ctx aicr.ctx
+---@param request table
+---@param source table
+---@param size table
+---@return aicr.training.Result
+function M.run(ctx, request, source, size)
+  local namespace = ("%sdefault-%s"):format(PREFIX, ctx.run_id)
+  local runtime = source.platform.runtime(ctx, request, source, size, namespace)
+  source.platform.preflight(ctx, size)
+  local seen, log = source.platform.observed(), nil
+  local result, err = ctx:try(training.run, ctx, {
+    namespace = namespace, lock = "aicr-nccl-run-lock", prune = PREFIX, runtime = runtime,
+    job = {
+      apiVersion = API .. "/v1alpha1", kind = "TrainJob", metadata = { name = JOB },
+      spec = {
+        runtimeRef = { name = runtime.metadata.name, apiGroup = API, kind = "TrainingRuntime" },
+        trainer = { numNodes = size.workers },
+      },
+    },
+    launcher = { job = "launcher", container = "node" }, workers = { job = "node", count = size.workers },
+    times = params.times(ctx.params), line = shown,
+    watch = seen and function(pod, kind)
+      if kind ~= "DELETED" then
+        seen:see(pod)
+      end
+    end,
+    complete = function(text) return text:find("Avg bus bandwidth", 1, true) ~= nil end,
+    created = source.shipped and function(stored) record_provenance(ctx, source.shipped, stored) end,
+    failed = function(text) log = text end,
+  })
+  if err then
+    if LAUNCH[err.reason] then
+      failed(ctx, err, log, seen)
+    end
+    error(err, 0)
+  end
+  local fault = seen and seen:verdict(size.workers)
+  if fault then
+    fail(ctx, "wiring", fault)
+  end
+  return result
+end
+
+return M
