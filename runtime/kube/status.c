@@ -286,6 +286,11 @@ static struct row read_404(const struct kube_request *rq,
   if (s->name[0] == '\0') {
     return served == KUBE_SERVED_YES ? scope : no_api;
   }
+  /* The kubelet's own 404, which the server hands on with the subresource for a
+   * kind: a kubelet that has just begun does not know its pods yet. */
+  if (is_log(rq) && strcmp(s->kind, "pods/log") == 0) {
+    return (struct row){404, AICR_SERVICE_UNAVAILABLE, "log-unavailable"};
+  }
   /* The log of a pod on a node that is gone: the server names the node. */
   if (is_of_kubelet(rq) && strcmp(s->kind, "pods") == 0 && rq->name != NULL &&
       strcmp(s->name, rq->name) != 0) {

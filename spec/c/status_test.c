@@ -302,6 +302,12 @@ struct of_pod {
 #define NO_LOG     "unable to retrieve container logs for containerd://61"
 
 static const struct of_pod of_pod[] = {
+    {"its kubelet has just begun", "log", 404, AICR_SERVICE_UNAVAILABLE,
+     "log-unavailable", J,
+     STATUS("\"message\":\"the server could not find the requested resource ( "
+            "pods/log x)\",\"reason\":\"NotFound\",\"details\":{\"name\":"
+            "\"x\",\"kind\":\"pods/log\",\"causes\":[{\"reason\":"
+            "\"UnexpectedServerResponse\"}]}")},
     {"waiting to start", "log", 400, AICR_SERVICE_UNAVAILABLE, "not-ready", J,
      SAYS("container \\\"c\\\" in pod \\\"p\\\" is waiting to start: X")},
     {"the words of another resource", "status", 400, AICR_INVALID_REQUEST,

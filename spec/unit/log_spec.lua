@@ -211,6 +211,20 @@ describe("the log, line by line,", function()
     assert.equal("log-unavailable", err.reason)
   end)
 
+  it("waits for a kubelet that does not know the pod yet, but not where nothing was read", function()
+    lines(3)
+    local unknown = errors.new { code = "SERVICE_UNAVAILABLE", reason = "log-unavailable", message = "m",
+      details = { http = 404 } }
+    host.cut = function(_, items)
+      return #host.asked == 1 and first(items, 1, lost()) or #host.asked < 4 and { unknown } or items
+    end
+    assert.same(texts(), read { lines = true })
+    host.asked, host.cut = {}, function() return { unknown } end
+    local ok, err = pcall(read, { lines = true })
+    assert.is_false(ok)
+    assert.equal("log-unavailable", err.reason)
+  end)
+
   it("is no log where a line has no time", function()
     host.cut = function() return { { "hello", "line" } } end
     local ok, err = pcall(read, { lines = true })
@@ -234,7 +248,7 @@ describe("the log, line by line,", function()
   describe("followed,", function()
     it("ends when the container has ended, and not when an answer ends", function()
       lines(6)
-      host.pods = { pod "running", pod "running", pod "running", pod "terminated" }
+      host.pods = { pod "running", pod "running", pod "running", pod "running", pod "running", pod "terminated" }
       host.cut = function(request, items)
         return request.query.follow and first(items, math.min(#items, #host.asked * 2)) or items
       end
@@ -242,7 +256,7 @@ describe("the log, line by line,", function()
       local final = host.asked[#host.asked]
       assert.is_nil(final.follow)
       assert.equal("true", host.asked[1].follow)
-      assert.equal(4, #host.asked)
+      assert.equal(3, #host.asked)
     end)
 
     it("reads the rest of the run that it followed where the container was started again", function()
@@ -253,6 +267,29 @@ describe("the log, line by line,", function()
       end
       assert.same(texts(), read { follow = true })
       assert.equal("true", host.asked[2].previous)
+    end)
+
+    it("finds that run too where the pod's status came later than the next one's log", function()
+      lines(4)
+      host.pods = { pod "running", pod "running", pod "running", pod "running", pod("running", "2", "1") }
+      host.cut = function(request, items)
+        if #host.asked == 2 then
+          return { { stamp(1000100) .. " another run", "line" } }
+        end
+        return request.query.previous and items or first(items, 2)
+      end
+      assert.same(texts(), read { follow = true })
+    end)
+
+    it("does not follow another run for ever", function()
+      lines(4)
+      host.pods = { pod "running" }
+      host.cut = function(_, items)
+        return #host.asked == 1 and first(items, 2) or { { stamp(1020000) .. " another run", "line" }, lost "deadline" }
+      end
+      local ok, err = pcall(read, { follow = true })
+      assert.is_false(ok)
+      assert.equal("log-gap", err.reason)
     end)
 
     it("is an error where that run is not known any more", function()

@@ -18,6 +18,8 @@ local MARGIN_MS <const> = 10000
 -- A recording does not change: after so many failures there will be no answer.
 local REPLAY_TRIES <const> = 50
 local TRIES <const> = 5
+-- How often a pod is looked at, with pauses, before it is believed to run on.
+local STATUS_TRIES <const> = 3
 local NO_LOG <const> = "^unable to retrieve container logs for %S+$"
 local STAMP <const> = "^%d%d%d%d%-%d%d%-%d%dT[%d:.]+[Z+-][%d:]*"
 
@@ -32,12 +34,15 @@ local function close(self)
   end
 end
 
+local function rest(self, ms)
+  if not native.recording() then
+    native.sleep(self.ends and math.max(0, math.min(ms, self.ends - native.monotonic())) or ms)
+  end
+end
+
 local function pause(self)
   self.failures = self.failures + 1
-  if not native.recording() then
-    local wait = math.min(BACKOFF_MAX_MS, BACKOFF_MS << math.min(self.failures - 1, 5))
-    native.sleep(self.ends and math.max(0, math.min(wait, self.ends - native.monotonic())) or wait)
-  end
+  rest(self, math.min(BACKOFF_MAX_MS, BACKOFF_MS << math.min(self.failures - 1, 5)))
 end
 
 local function gap(self, why, cause)
@@ -121,6 +126,56 @@ local function open(self)
   })
 end
 
+-- Is the run that was followed now the one before? Then the rest of its log is read there.
+local function take_previous(self, now)
+  local is_before = now and self.id and now.id ~= self.id and now.was == self.id
+  if is_before then
+    self.previous, self.final = true, true
+  end
+  return is_before
+end
+
+-- What a followed log's end means: of the container, or of the connection? The pod's status comes a little later. True
+-- when it is known, or cannot be.
+local function understand(self)
+  local pod, err = pod_of(self)
+  local now = pod and container_of(self, pod)
+  if err and err.reason == "not-found" and err.verdict then
+    gap(self, "the pod is gone", err)
+  elseif err and err.reason ~= "forbidden" then
+    self.ended_once = false
+  elseif not now then
+    -- An answer that ends at once and adds nothing is all that can be known.
+    self.final = self.ended_once and not self.fresh
+    self.ended_once = true
+    return true
+  elseif take_previous(self, now) then
+    return true
+  elseif self.id and now.id ~= self.id then
+    gap(self, "the container was started again")
+  else
+    self.id, self.final = now.id, not now.running
+  end
+  return self.final
+end
+
+local function after_follow(self)
+  for _ = 1, STATUS_TRIES do
+    if understand(self) then
+      break
+    end
+    rest(self, BACKOFF_MS)
+  end
+end
+
+-- The last line is not in what came.
+local function missed(self)
+  local pod = self.follows and not self.previous and not native.recording() and pod_of(self) or nil
+  if not (pod and take_previous(self, container_of(self, pod))) then
+    gap(self, "that line is not in the log any more: the container was started again, or its log was rotated")
+  end
+end
+
 -- Is it the line that was read last? Lines before it are not given again.
 local function skip(self, stamp, text, how)
   local last = self.last
@@ -133,6 +188,8 @@ local function skip(self, stamp, text, how)
     self.skipped = self.skipped + 1
     self.skipping = not (self.skipped >= last.count and line.text == last.text and line.size == last.size)
   end
+  -- What is so much later stands behind it, if it is there at all.
+  return self.skipping and kept.parse_time(line.stamp) > kept.parse_time(last.stamp) + MARGIN_MS
 end
 
 -- The part of a line that had been given when its connection was lost is not given again.
@@ -210,7 +267,10 @@ local function take(self, text, how)
   end
   local shown = self.opts.timestamps and text or content
   if self.skipping then
-    skip(self, stamp, text, how)
+    if skip(self, stamp or self.line.stamp, text, how) then
+      close(self)
+      missed(self)
+    end
     self.in_line = how == "piece"
     return nil
   elseif how == "unended" and not self.final then
@@ -226,37 +286,12 @@ local function take(self, text, how)
   return give(self, shown, how)
 end
 
--- What a followed log's end means: of the container, or of the connection?
-local function after_follow(self)
-  local pod, err = pod_of(self)
-  local now = pod and container_of(self, pod)
-  if err and err.reason == "not-found" and err.verdict then
-    gap(self, "the pod is gone", err)
-  elseif err and err.reason ~= "forbidden" then
-    self.ended_once = false
-  elseif not now then
-    -- An answer that ends at once and adds nothing is all that can be known.
-    self.final = self.ended_once and not self.fresh
-    self.ended_once = true
-  elseif self.id and now.id ~= self.id then
-    if now.was ~= self.id then
-      gap(self, "the container was started again")
-    end
-    self.previous, self.final = true, true
-  else
-    self.id, self.final = now.id, not now.running
-  end
-  if not self.final then
-    pause(self)
-  end
-end
-
 local function ended(self)
   local skipping = self.skipping
   self.began = true
   close(self)
   if skipping then
-    gap(self, "that line is not in the log any more: the container was started again, or its log was rotated")
+    missed(self)
   elseif self.plain or self.final then
     self.over = true
   elseif self.follows and not self.previous and not native.recording() then
@@ -292,7 +327,7 @@ local function broken(self, err)
     elseif not again or self.failures >= REPLAY_TRIES then
       error(err, 0)
     end
-  elseif http == 404 and self.began then
+  elseif http == 404 and self.began and not again then
     gap(self, "the pod is gone", err)
   elseif not again or not self.began then
     error(err, 0)
