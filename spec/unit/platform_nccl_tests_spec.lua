@@ -4,6 +4,7 @@
 require "aicr_native"
 local catalog = require "aicr.platform.catalog"
 local files = require "spec.support.files"
+local gke = require "aicr.gke"
 local platform = require "aicr.platform"
 local raised = require "spec.support.raised"
 
@@ -123,6 +124,24 @@ describe("nccl_run", function()
     assert.same({ "IPC_LOCK" }, pod.containers[1].securityContext.capabilities.add)
     assert.equal("8", pod.containers[1].resources.limits["nvidia.com/gpu"])
     assert.is_nil(pod.containers[1].env[11].valueFrom)
+  end)
+  it("sets GPUDirect-TCPXO up as the nodes have it", function()
+    local networks = { "a-gpu-nic", "b-gpu-nic", "c-gpu-nic", "d-gpu-nic", "e-gpu-nic", "f-gpu-nic", "g-gpu-nic",
+      "h-gpu-nic" }
+    local got = built("all-reduce", "gcp h100", { networks = networks, release = "v1.0.17" })
+    assert.equal("nvcr.io/nvidia/pytorch:26.01-py3", got.trainer.image)
+    local jobs = got.dependencies[1].spec.template.spec.replicatedJobs
+    local pod = jobs[1].template.spec.template
+    assert.same(gke.interfaces_annotation(networks), pod.metadata.annotations["networking.gke.io/interfaces"])
+    assert.matches("/dev/nvidia7\n", pod.metadata.annotations["devices.gke.io/container.tcpxo-daemon"])
+    assert.matches(":v1%.0%.23$", pod.spec.initContainers[1].image)
+    local mounts = {}
+    for i, mount in ipairs(pod.spec.containers[1].volumeMounts) do
+      mounts[i] = mount.mountPath
+    end
+    assert.equal("/tmp/mpi-ssh-raw /dev/shm /usr/local/nvidia /dev/aperture_devices", table.concat(mounts, " "))
+    assert.equal("fix-ssh-permissions", jobs[2].template.spec.template.spec.initContainers[1].name)
+    assert.equal("nvcr.io/nvidia/pytorch:25.06-py3", built("all-reduce", "gcp h100").trainer.image)
   end)
   it("takes the user's image", function()
     assert.equal("mine", built("all-reduce", "aws h100", { image = "mine" }).trainer.image)

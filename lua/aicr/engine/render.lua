@@ -65,6 +65,10 @@ local function build(given)
     warnings[#warnings + 1] = "no NIC is asked for: which resource the nodes have is not known without a cluster; say"
       .. " it with --nic-resource"
   end
+  if facts.platform == "gcp" and facts.arch == "h100" then
+    warnings[#warnings + 1] = ("networks gpu-nic0 to gpu-nic7 and release %s of the TCPXO plug-in were taken: what the"
+      .. " nodes have is not known without a cluster"):format(nics.OLDEST_RELEASE)
+  end
   return {
     test = test, facts = facts, warnings = warnings, built = platform.build_run(platform.nccl_run(test, facts)),
   }

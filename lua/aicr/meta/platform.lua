@@ -312,6 +312,8 @@ function platform.detect_tcpxo_release(nodes, pods, opts) end
 ---@field iterations? integer
 ---@field cycles? integer
 ---@field diagnose? boolean few iterations, to find a bad node
+---@field networks? string[] of GPUDirect-TCPXO; by convention gpu-nic0 to gpu-nic7
+---@field release? string of its plug-in; the oldest one that is known
 
 ---@class aicr.platform.NcclTest
 ---@field name string
@@ -325,7 +327,8 @@ function platform.detect_tcpxo_release(nodes, pods, opts) end
 ---@field image string
 ---@field args string[]
 ---@field env table[] one without a value is forwarded as it is in the launcher
----@field podSpec? table
+---@field podSpec table merged into the pods of the job "node"
+---@field podAnnotations? table
 ---@field row string the row of the catalogue that the environment is from
 ---@field thresholds? table<string, string> by figure; nil: none
 ---@field published? {busBandwidthGBps: number, nodes: integer} to see whether a figure can be right

@@ -3,9 +3,12 @@
 --- architecture and test (platform-runtimes.md 6). The data is recipes/platforms/nccl_tests.yaml.
 local errors = require "aicr.native.error"
 local fragment = require "aicr.platform.fragment"
+local gke = require "aicr.gke"
 local json = require "aicr.json"
 local match = require "aicr.platform.match"
+local merge = require "aicr.platform.merge"
 local native = require "aicr.native.platform"
+local nics = require "aicr.platform.nics"
 local runtime = require "aicr.platform.runtime"
 local value = require "aicr.platform.value"
 local yaml = require "aicr.yaml"
@@ -18,6 +21,7 @@ M.FIGURES = { "busBandwidthGBps", "algBandwidthGBps" }
 
 local KNOWN <const> = {
   TestName = true, GpusPerNode = true, Mnnvl = true, MaxBytes = true, Iterations = true, Cycles = true,
+  Devices = true, Interfaces = true, TcpxoDaemon = true,
 }
 
 local TOP <const> = {
@@ -199,9 +203,25 @@ local function size(run, default)
   return text
 end
 
-local function said(all, test, run)
+-- What GPUDirect-TCPXO is set up with, nil elsewhere. Networks and release are the defaults where
+-- nobody looked at the nodes.
+local function tcpxo_of(run)
+  if run.platform ~= "gcp" or run.arch ~= "h100" then
+    return nil
+  end
+  local networks = run.networks or nics.detect_gke_networks({}).networks
+  local release = nics.detect_tcpxo_release({}, {}, { release = run.release or nics.OLDEST_RELEASE })
+  return {
+    Devices = gke.devices_annotation(run.gpus), Interfaces = gke.interfaces_annotation(networks),
+    TcpxoDaemon = release.daemon, cuda = release.cuda,
+  }
+end
+
+local function said(all, test, run, tcpxo)
   local base = run.diagnose and all.diagnose or all.defaults
   return {
+    Devices = tcpxo and tcpxo.Devices or "", Interfaces = tcpxo and tcpxo.Interfaces or "",
+    TcpxoDaemon = tcpxo and tcpxo.TcpxoDaemon or "",
     TestName = test.name, GpusPerNode = run.gpus, Mnnvl = run.mnnvl and "1" or "0",
     MaxBytes = size(run, base.max_bytes), Iterations = count(run, "iterations", base.iterations),
     Cycles = count(run, "cycles", base.cycles),
@@ -226,12 +246,16 @@ function M.test_of(all, name, run)
     value.invalid("unknown-test", "there is no NCCL test %s%s", value.quoted(name),
       value.suggestion(name, names_of(all)))
   end
-  local facts, block = said(all, test, run), block_of(all, run)
+  local tcpxo, block = tcpxo_of(run), block_of(all, run)
+  local facts = said(all, test, run, tcpxo)
+  local image = tcpxo and block.imageOfCuda and block.imageOfCuda[tostring(tcpxo.cuda)] or block.image
   local args = append(json.array(), fragment.render(all.arguments, facts))
   append(args, test.arguments and fragment.render(test.arguments, facts))
   return {
     name = test.name, type = test.type, framework = test.framework, nodes = test.nodes, judged = test.judged,
-    processes = test.processes, podSpec = fragment.render(test.podSpec, facts), image = block.image,
+    processes = test.processes, image = image,
+    podSpec = merge.merge_maps(fragment.render(block.podSpec, facts) or {}, fragment.render(test.podSpec, facts) or {}),
+    podAnnotations = fragment.render(block.podAnnotations, facts),
     mpirun = block.mpirun,
     binary = block.path .. test.binary .. block.suffix, args = args,
     env = fragment.render(block.env, facts), row = block.name,
@@ -269,10 +293,12 @@ end
 
 -- What a test changes of its runtime and job, as an override of the user's.
 local function own_override(test, entry)
-  if not test.processes and not test.podSpec then
+  local pod
+  if next(test.podSpec) ~= nil or test.podAnnotations then
+    pod = { spec = test.podSpec, metadata = test.podAnnotations and { annotations = test.podAnnotations } }
+  elseif not test.processes then
     return nil
   end
-  local pod = test.podSpec and { spec = test.podSpec }
   local job = pod and value.array { name = runtime.NODE, template = { spec = { template = pod } } }
   local processes = test.processes
   return value.array {

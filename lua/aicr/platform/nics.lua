@@ -188,6 +188,9 @@ local RELEASES <const> = {
   { tag = "v1.0.17", cuda = 13, daemon = "v1.0.23" },
 }
 
+--- What is taken where the nodes do not say it.
+M.OLDEST_RELEASE = RELEASES[1].tag
+
 --- The release of a tag, without what follows a hyphen; nil for any other form.
 local function base_of(tag)
   return tag:match "^(v%d+%.%d+%.%d+)$" or tag:match "^(v%d+%.%d+%.%d+)%-.+$"

@@ -36,9 +36,25 @@ local function is_plain(s)
   return ok and read == s
 end
 
+-- JSON leaves as it is what YAML takes for a line's end, or refuses.
+local ESCAPED <const> = {
+  ["\226\128\168"] = "\\u2028", ["\226\128\169"] = "\\u2029", ["\239\187\191"] = "\\ufeff",
+  ["\239\191\190"] = "\\ufffe", ["\239\191\191"] = "\\uffff",
+}
+
+local function in_quotes(s)
+  local text = json.encode(s):gsub("[\226\239][\128-\191][\128-\191]", ESCAPED)
+  text = text:gsub("\194([\128-\159])", function(c) return ("\\u%04x"):format(c:byte()) end)
+  return (text:gsub("\127", "\\u007f"))
+end
+
 local function scalar(v)
-  if type(v) == "string" then
-    return is_plain(v) and v or json.encode(v)
+  if type(v) == "string" and is_plain(v) then
+    return v
+  elseif type(v) == "string" and v:find '["\\]' and not v:find "[^ -~]" and not v:find "'" then
+    return "'" .. v .. "'"
+  elseif type(v) == "string" then
+    return in_quotes(v)
   end
   return json.encode(v)
 end
