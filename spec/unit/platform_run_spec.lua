@@ -220,9 +220,11 @@ describe("a run", function()
       Platform = "oci", GPUArchitecture = "h100", FrameworkType = "mpi", Binary = "b",
       Runtime = { EntryName = "r", NodesPerJob = 1, GpusPerNode = 8, ImagePullSecrets = { { name = "s" } } },
     }
-    local override = platform.build_run(run).train_job.spec.podTemplateOverrides[1]
-    assert.equal("node launcher", words(override.targetJobs))
-    assert.equal("s", words(override.spec.imagePullSecrets))
+    local built = platform.build_run(run)
+    assert.equal("s", words(pod(built, 1).imagePullSecrets))
+    assert.equal("s", words(pod(built, 2).imagePullSecrets))
+    run.Runtime.ImagePullSecrets = nil
+    assert.is_nil(pod(platform.build_run(run)).imagePullSecrets)
   end)
   it("names its runtime", function()
     local built = build "oci h100 torch"

@@ -23,7 +23,7 @@ local platform = {}
 ---@field VolumeMounts? table[] not MPI
 ---@field InitContainers? table[] not MPI
 ---@field Resources? {limits: table?, requests: table?} GPUs are added where neither names them
----@field ImagePullSecrets? table[] not used: they belong to the TrainJob
+---@field ImagePullSecrets? table[] builders do not use them; `build_run` puts them on all pods
 ---@field GangSchedulerName? string "" or absent: none
 ---@field GangSchedulerQueue? string "default-queue"
 ---@field GangSchedulerQueueLabelKey? string "kai.scheduler/queue"

@@ -109,19 +109,6 @@ local function with_pre_command(command, args, matched)
   return value.array("/bin/bash", "-c"), value.array(table.concat(lines, "\n"))
 end
 
---- Pull secrets belong to the pods of every job.
-local function pull_secrets(run)
-  local secrets = value.list(run.Runtime.ImagePullSecrets)
-  if #secrets == 0 then
-    return nil
-  end
-  local targets = value.array { name = runtime.NODE }
-  if run.FrameworkType == "mpi" then
-    targets[2] = { name = runtime.LAUNCHER }
-  end
-  return value.array { targetJobs = targets, spec = { imagePullSecrets = value.copy(secrets) } }
-end
-
 local function first_job(run, command, args)
   return {
     spec = {
@@ -130,7 +117,6 @@ local function first_job(run, command, args)
           runtimeRef = {
             apiGroup = "trainer.kubeflow.org", kind = runtime.KIND, name = runtime.name(run.Runtime.EntryName),
           },
-          podTemplateOverrides = pull_secrets(run),
           trainer = {
             image = run.Runtime.Image,
             command = command,
@@ -180,7 +166,13 @@ local function own_runtime(run, all_env)
     config[key] = value.opt(member)
   end
   config.Env = all_env
-  return runtime.build(run.FrameworkType, config)
+  local own = runtime.build(run.FrameworkType, config)
+  -- On the pods of every job: a TrainJob can carry pull secrets only with some versions of Trainer.
+  for _, job in ipairs(own.spec.template.spec.replicatedJobs) do
+    local secrets = value.list(run.Runtime.ImagePullSecrets)
+    job.template.spec.template.spec.imagePullSecrets = #secrets > 0 and value.copy(secrets) or nil
+  end
+  return own
 end
 
 --- The run with the given rows applied.
