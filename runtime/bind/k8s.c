@@ -387,9 +387,10 @@ static int got_items(lua_State *L, int status, lua_KContext ctx)
 
 /* Starts the list of the arguments (self, resource [, opts]). */
 static struct aicr_k8s_box *start_list(lua_State *L, struct aicr_task *t,
-                                       int64_t deadline_ms)
+                                       int64_t deadline_ms, bool aside)
 {
-  struct kube_call_spec spec = {.verb = KUBE_LIST, .deadline_ms = deadline_ms};
+  struct kube_call_spec spec = {
+      .verb = KUBE_LIST, .deadline_ms = deadline_ms, .aside = aside};
   struct aicr_k8s_box *box;
   int fields = 0;
 
@@ -417,7 +418,8 @@ static int list(lua_State *L, const char *what, bool gives_version)
 {
   struct aicr_task *t = check_task(L, what);
   int64_t deadline_ms = gives_version ? lua_tointeger(L, 4) : 0;
-  struct aicr_k8s_box *box = start_list(L, t, deadline_ms);
+  bool aside = gives_version && lua_toboolean(L, 5);
+  struct aicr_k8s_box *box = start_list(L, t, deadline_ms, aside);
 
   box->gives_version = gives_version;
   lua_replace(L, 2);
@@ -437,8 +439,9 @@ static int k8s_list(lua_State *L)
   return list(L, "ctx.k8s:list", false);
 }
 
-/* native.list_for_watch(k8s, resource, opts|nil [, deadline_ms]) -> as list,
- * and the list's resourceVersion [yields] [-0, +2, v] */
+/* native.list_for_watch(k8s, resource, opts|nil [, deadline_ms [, aside]]) ->
+ * as list, and the list's resourceVersion                 [yields] [-0, +2, v]
+ */
 static int k8s_list_for_watch(lua_State *L)
 {
   return list(L, "ctx.k8s:watch", true);
@@ -486,7 +489,7 @@ static int k8s_each(lua_State *L)
 {
   struct aicr_task *t = check_task(L, "ctx.k8s:each");
 
-  start_list(L, t, 0);
+  start_list(L, t, 0, false);
   lua_pushvalue(L, -1);
   lua_pushcclosure(L, next_item, 1);
   lua_insert(L, -2);

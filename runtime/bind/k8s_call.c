@@ -108,6 +108,8 @@ static struct kube_call_spec call_spec(lua_State *L, const char *what)
   spec.deadline_ms = lua_tointeger(L, -1);
   lua_getfield(L, 2, "resolve_only");
   spec.resolve_only = lua_toboolean(L, -1);
+  lua_getfield(L, 2, "aside");
+  spec.aside = lua_toboolean(L, -1);
   take_body(L, &spec, what);
   return spec;
 }
@@ -239,11 +241,12 @@ int aicr_k8s_stream(lua_State *L)
 }
 
 /* native.call(what, {verb=, resource= | apiVersion=, kind=, name=, namespace=,
- * subresource=, query={}, body=, content_type=, text=, free=}) -> the answer's
- * object, or its text. `what` is its name for the check. A body is a table or
- * text. A free call needs no permission of the check: for embedded code that
- * asks what everybody may, or cleans up. The second result is the answer's HTTP
- * code. With resolve_only nothing is sent but what finds the resource; the
+ * subresource=, query={}, body=, content_type=, text=, free=, aside=}) -> the
+ * answer's object, or its text. `what` is its name for the check. A body is a
+ * table or text. A free call needs no permission of the check: for embedded
+ * code that asks what everybody may, or cleans up. One that a replay will not
+ * ask stands aside in a recording. The second result is the answer's HTTP code.
+ * With resolve_only nothing is sent but what finds the resource; the
  * result is {group=, version=, plural=, kind=, namespace=} of what would be
  * sent, and what the check may not ask for is refused as ever.
  *                                                      [yields] [-0, +2, v] */

@@ -34,7 +34,8 @@ struct kube_asker {
   char check[KUBE_CHECK_MAX + 1]; /* its name, "": none of the checks */
   unsigned attempt;               /* from 1 */
   /* the way to the function of ctx:all that asks ("2.1": of the second ctx:all
-   * the first), "": the check itself; begun with "end" while it cleans up */
+   * the first), "": the check itself; begun with "end" while it cleans up,
+   * ended with "~" for what a replay will not ask */
   char part[64];
 };
 

@@ -154,6 +154,10 @@ struct kube_call *kube_client_start(struct kube_client *c,
   call->rq.deadline_ms = spec->deadline_ms;
   if (spec->asker != NULL) {
     call->asker = *spec->asker;
+    size_t len = strlen(call->asker.part);
+    if (spec->aside && len + 1 < sizeof call->asker.part) {
+      memcpy(call->asker.part + len, "~", 2);
+    }
     call->rq.asker = &call->asker;
   }
   aicr_buf_init(&call->path, 4096);

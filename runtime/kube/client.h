@@ -36,6 +36,7 @@ struct kube_call_spec {
   unsigned page_size;  /* 0: 500 */
   int64_t deadline_ms; /* monotonic, 0: none */
   const struct kube_asker *asker; /* copied; NULL: none of the checks */
+  bool aside; /* a replay does not ask it: in a recording it stands apart */
   const struct kube_permissions *permissions; /* NULL: all allowed */
   const char *run_namespace;                  /* what "in run" means */
 };

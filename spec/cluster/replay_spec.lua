@@ -6,9 +6,9 @@ local binary = require "spec.support.binary"
 local cluster = require "spec.support.cluster"
 local site = require "spec.support.site"
 
-local NEEDS <const> = 'needs = { "get,list,watch pods", "list configmaps" },'
+local NEEDS <const> = 'needs = { "get,list,watch,logs pods", "list configmaps" },'
 local FIELDS <const> = 'timeout = "3m", ' .. NEEDS
-local SHORT <const> = 'timeout = "2s", ' .. NEEDS
+local SHORT <const> = 'timeout = "5s", ' .. NEEDS
 
 -- Three ways to wait for the pod.
 local function condition(timeout)
@@ -61,6 +61,21 @@ local CHECKS <const> = {
       end
       local first = watch "1s"
       return first .. " " .. watch "2m"]], FIELDS, "pass" },
+  follows = { ([[local what = { container = "init", follow = true, timeout = "1s" }
+      ctx:eventually("its log begins", { timeout = "1m", every = "200ms" }, function()
+        local pod = ctx.k8s:get("pods", ctx.params.pod, ctx.namespace)
+        local status = (pod.status.initContainerStatuses or {})[1]
+        return status ~= nil and status.state.waiting == nil
+      end)
+      local _, err = ctx:try(function()
+        for _ in ctx.k8s:logs(ctx.params.pod, ctx.namespace, what) do
+          ctx:progress "a line"
+        end
+      end)
+      %s
+      local all = ctx.k8s:logs(ctx.params.pod, ctx.namespace, { container = "init" })
+      return (err and err.reason or "all of it") .. ", then " .. all:gsub("\n", " ")]]):format(condition "2m"), FIELDS,
+    "pass" },
   counts = { [[local asked = 0
       ctx:eventually("it was asked five times", { timeout = "2s", every = "10ms" }, function()
         asked = asked + 1
@@ -74,7 +89,7 @@ local CHECKS <const> = {
         return asked == 9, asked
       end)
       return "asked"]], SHORT, "error", "timeout" },
-  sleeps = { PHASE:gsub("%.status.*", "") .. ' ctx:sleep "3s" return "slept"', SHORT, "error", "timeout" },
+  sleeps = { PHASE:gsub("%.status.*", "") .. ' ctx:sleep "9s" return "slept"', SHORT, "error", "timeout" },
 }
 for name, text in pairs(EARLY) do
   local outcome = name == "eventually" and "fail" or "error"
@@ -90,7 +105,7 @@ local READS <const> = ([[local first = %s
 
 local function make_pod(namespace, name)
   local pod = cluster.pod(name, "sleep 60")
-  local init = cluster.pod(name, "sleep 5").spec.containers[1]
+  local init = cluster.pod(name, "echo one; sleep 5; echo two").spec.containers[1]
   init.name = "init"
   pod.spec.initContainers = { init }
   pod.spec.terminationGracePeriodSeconds = 0
@@ -173,6 +188,7 @@ describe("a replay", function()
     assert.equal("never-true", binary.check(replay, "tries").result)
     assert.equal("never-true ran", binary.check(replay, "sides").result)
     assert.equal("over ran", binary.check(replay, "watches").result)
+    assert.equal("deadline, then one two ", binary.check(replay, "follows").result)
   end)
 
   it("gives each attempt its own answers", function()

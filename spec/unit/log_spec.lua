@@ -42,6 +42,8 @@ describe("the log, line by line,", function()
       monotonic = function() return host.now end,
       sleep = function(ms) host.now, host.sleeps = host.now + ms, host.sleeps + 1 end,
       recording = function() return host.replay end, stopping = function() return false end,
+      wait = function() return { close = function() end } end,
+      look = function() end, late = function() end, goes_on = function(_, late) return not late end,
     }
     package.loaded["aicr.native.k8s"] = {
       known_version = function() return nil, host.replay, host.recorded end,

@@ -37,9 +37,10 @@ function k8s.each(self, resource, opts) end
 ---@param resource string
 ---@param opts? aicr.k8s.ListOptions
 ---@param deadline_ms? integer of the monotonic clock
+---@param aside? boolean a replay does not ask it
 ---@return table[]
 ---@return string version
-function k8s.list_for_watch(self, resource, opts, deadline_ms) end
+function k8s.list_for_watch(self, resource, opts, deadline_ms, aside) end
 
 ---@class aicr.native.k8s.Request
 ---@field verb string
@@ -57,6 +58,7 @@ function k8s.list_for_watch(self, resource, opts, deadline_ms) end
 ---@field deadline_ms? integer of the monotonic clock
 ---@field resolve_only? boolean sends nothing; the answer is {group, version, plural, kind, namespace}
 ---@field free? boolean needs no permission of the check
+---@field aside? boolean a replay does not ask it, so that in a recording it stands apart from what the check asks
 
 --- Any request.
 ---@param what string its name for the check

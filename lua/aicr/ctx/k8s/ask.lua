@@ -21,7 +21,9 @@ function M.server_version()
       code = "INTERNAL", reason = "not-recorded", message = "the recording does not hold the server's version",
     }, 0)
   end
-  local answer = kept.decode((k8s.call("ctx.k8s:server_version", { verb = "raw", resource = "/version", free = true })))
+  local answer = kept.decode((k8s.call("ctx.k8s:server_version", {
+    verb = "raw", resource = "/version", free = true, aside = true,
+  })))
   local found = type(answer) == "table" and answer.gitVersion
   if type(found) ~= "string" then
     error(errors.new {

@@ -57,7 +57,8 @@ end
 -- The pod as it is now: what a log's end means. nil where this user may not see it.
 local function pod_of(self)
   local ok, pod = pcall(k8s.call, WHAT, {
-    verb = "get", resource = "pods", name = self.pod, namespace = self.namespace, free = true, deadline_ms = self.ends,
+    verb = "get", resource = "pods", name = self.pod, namespace = self.namespace, free = true, aside = true,
+    deadline_ms = self.ends,
   })
   if ok then
     return pod
@@ -301,6 +302,15 @@ local function ended(self)
   end
 end
 
+-- The run that was recorded had no more time, though its log goes on in what it read later.
+local function late(self)
+  error(errors.new {
+    code = "TIMEOUT", reason = "deadline",
+    message = ('%s pods/log "%s" in namespace "%s": the run that was recorded had no time for more of it'):format(WHAT,
+      self.pod, self.namespace),
+  }, 0)
+end
+
 -- A recording may hold the log as it was read otherwise: whole, or as that of the run before.
 local function not_recorded(self, err)
   if not self.final and not self.plain and not self.opts.timestamps then
@@ -318,6 +328,9 @@ local function broken(self, err)
     error(err, 0)
   end
   local details = type(err.details) == "table" and err.details or {}
+  if self.ends and details.transport == "deadline" then
+    native.late(self.wait)
+  end
   local http, transport = details.http, details.transport
   local again = transport and transport ~= "tls" and transport ~= "deadline" and transport ~= "canceled"
     or http == 429 or http and http >= 500 or err.reason == "log-unavailable"
@@ -339,6 +352,10 @@ function log:next()
   while not self.over do
     local ok, text, how = pcall(function()
       if not self.stream then
+        if not native.goes_on(self.wait, false) then
+          late(self)
+        end
+        native.look(self.wait)
         open(self)
       end
       return self.stream(self.state, self.control)
@@ -368,6 +385,7 @@ local function lines(pod, namespace, opts, since, ends)
   local self = setmetatable({
     pod = pod, namespace = namespace, opts = opts, since = since, ends = ends, follows = opts.follow,
     previous = opts.previous, left = opts.limit, recorded = recorded or native.recording(), failures = 0,
+    wait = native.wait(("logs: %s %s %s"):format(pod, namespace, opts.container or "")),
   }, log)
   if self.follows and not self.previous and not native.recording() then
     local seen = pod_of(self)
@@ -377,6 +395,7 @@ local function lines(pod, namespace, opts, since, ends)
     return self:next()
   end, nil, nil, setmetatable({}, { __close = function()
     close(self)
+    self.wait:close()
   end })
 end
 

@@ -68,7 +68,8 @@ end
 
 -- Lists anew and queues how that differs from what was told before.
 local function resync(self)
-  local ok, items, version = pcall(k8s.list_for_watch, self.env.own, self.resource, self.filter, self.ends)
+  local ok, items, version = pcall(k8s.list_for_watch, self.env.own, self.resource, self.filter, self.ends,
+    self.aside)
   if not ok then
     if is_late(self, items) then
       return
@@ -102,7 +103,7 @@ end
 local function open(self)
   self.stream, self.state, self.control, self.closing = k8s.stream(self.what, {
     verb = "watch", resource = self.resource, namespace = self.filter.namespace, label = self.filter.label,
-    field = self.filter.field, deadline_ms = self.ends,
+    field = self.filter.field, deadline_ms = self.ends, aside = self.aside,
     query = {
       watch = "true", allowWatchBookmarks = "true", resourceVersion = self.version,
       timeoutSeconds = WATCH_S + native.monotonic() % WATCH_MORE_S,
@@ -253,14 +254,14 @@ function M.watch(env, resource, opts)
   return M.follow(env, what, resource, opts, opts.timeout and native.monotonic() + kept.duration(opts.timeout))
 end
 
---- As watch, for embedded code: "EMPTY" is told where a list has nothing and there is nothing else to tell.
+--- As watch, for embedded code. For a wait "EMPTY" is told where a list has nothing and there is nothing else to tell.
 -- @param what string the method, for messages
 -- @param ends integer|nil when it ends, of the monotonic clock
--- @param tells_empty boolean|nil
-function M.follow(env, what, resource, opts, ends, tells_empty)
+-- @param for_wait boolean|nil tells "EMPTY"; a replay of what waits does without the watch
+function M.follow(env, what, resource, opts, ends, for_wait)
   local self = setmetatable({
     env = env, what = what, resource = resource, ends = ends, known = {}, queue = {}, first = 1, last = 0,
-    failures = 0, expired = 0, tells_empty = tells_empty,
+    failures = 0, expired = 0, tells_empty = for_wait, aside = for_wait,
     filter = { namespace = opts.namespace, label = opts.label, field = opts.field },
     wait = native.wait(("watch: %s %s %s %s"):format(resource, opts.namespace or "", opts.label or "",
       opts.field or "")),
