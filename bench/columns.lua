@@ -24,7 +24,7 @@ local function ratio_of(row, m)
 end
 
 --- All targets of a row: their text, and whether the numbers keep them.
-local function targets(row, m, ratio)
+local function targets(row, m, ratio, speed)
   local texts, met = {}, true
   local function target(wanted, text, kept)
     if wanted then
@@ -36,13 +36,14 @@ local function targets(row, m, ratio)
   target(row.rss_max, "<= %d MiB", m.rss and row.rss_max and m.rss <= row.rss_max)
   target(row.ratio_max, "<= %gx", ratio and row.ratio_max and ratio <= row.ratio_max)
   target(row.ratio_min, ">= %gx", ratio and row.ratio_min and ratio >= row.ratio_min)
+  target(row.speed_min, ">= %d MB/s", speed and row.speed_min and speed >= row.speed_min)
   target(row.flat and FLAT, "flat (<= %.1fx)", ratio and ratio <= FLAT)
   return table.concat(texts, ", "), #texts > 0 and (met and "yes" or "no") or ""
 end
 
 --- Adds a row.
 --- @param row table {name, numbers or nil, base=, by="wall"|"rss"|"speed", bytes=, wall_max=,
----   rss_max=, ratio_max=, ratio_min=, flat=}
+---   rss_max=, ratio_max=, ratio_min=, speed_min=, flat=}
 function Report:row(row)
   local name, m = row[1], row[2]
   if not m then
@@ -50,8 +51,8 @@ function Report:row(row)
     return
   end
   local ratio, of = ratio_of(row, m)
-  local text, met = targets(row, m, ratio)
   local speed = row.bytes and row.bytes / 1e3 / (m.wall or m.cpu)
+  local text, met = targets(row, m, ratio, speed)
   self.lines[#self.lines + 1] = {
     name, number(m.wall), number(m.cpu), number(m.rss), speed and number(speed) or "",
     ratio and ("%.2f"):format(ratio) or "", of, text, met,

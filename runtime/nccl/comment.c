@@ -268,20 +268,21 @@ static size_t word_before(const char *text, const char *p)
 
 bool nccl_is_failure(const char *text, size_t len, size_t *from)
 {
-  static const char *const parts[] = {": Test NCCL failure ",
-                                      ": Test CUDA failure ",
-                                      ": Test timeout (", ": Test failure "};
-  const char *p;
+  static const char *const parts[] = {
+      ": Test NCCL failure ", ": Test CUDA failure ", ": Test timeout ("};
+  const char *p = text, *end = text + len;
+  struct nccl_word first;
 
   *from = 0;
-  if (nccl_starts(text, len, "Invalid number of GPUs:"))
+  if (!find(text, len, "Test ") || !nccl_next_word(&p, end, &first))
+    return nccl_starts(text, len, "Invalid number of GPUs:");
+  if (nccl_word_is(&first, "..") && find(text, len, ": Test failure "))
     return true;
   for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
     p = find(text, len, parts[i]);
     if (!p)
       continue;
-    if (i < 3)
-      *from = word_before(text, p);
+    *from = word_before(text, p);
     return true;
   }
   return false;

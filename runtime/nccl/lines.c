@@ -236,26 +236,23 @@ void nccl_strip(struct nccl_line *line, struct nccl_origin *origin)
   }
 }
 
+/* The digits that end at text[n], with a ':' before them: where that is, 0
+ * when there are none. */
+static size_t group_before(const char *text, size_t n)
+{
+  size_t end = n;
+
+  while (n > 0 && nccl_is_digit(text[n - 1]))
+    n--;
+  return n < end && n > 0 && text[n - 1] == ':' ? n - 1 : 0;
+}
+
 size_t nccl_log_head(const char *text, size_t len)
 {
-  size_t n = 0, colons = 0;
-  bool digit = false;
+  const char *blank = len ? memchr(text, ' ', len) : NULL;
+  size_t n = blank ? (size_t)(blank - text) : 0;
+  size_t tid = group_before(text, n);
+  size_t pid = tid ? group_before(text, tid) : 0;
 
-  if (len == 0 || nccl_is_blank(text[0]))
-    return 0;
-  while (n < len && text[n] != ' ') {
-    if (text[n] == ':') {
-      if (colons > 0 && !digit)
-        colons = 0;
-      colons = colons < 2 ? colons + 1 : 2;
-      digit = false;
-    } else if (nccl_is_digit(text[n]))
-      digit = true;
-    else {
-      colons = 0;
-      digit = false;
-    }
-    n++;
-  }
-  return colons == 2 && digit && n < len ? n : 0;
+  return pid > 0 ? n : 0;
 }

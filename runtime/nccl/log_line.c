@@ -3,8 +3,7 @@
 #include <string.h>
 
 #include "core/number.h"
-#include "nccl/evidence.h"
-#include "nccl/figure.h"
+#include "nccl/message.h"
 
 /* A time stamp of NCCL's own: "[2026-02-03 04:05:06] ", or one without
  * brackets, of which only that it has no blank inside is known. */
@@ -155,10 +154,7 @@ static void read_via(struct nccl_channel *c, const char *p, const char *end)
     stop = p + 3;
   if (c->is_net && second)
     read_net(c, second + 1, end);
-  if ((size_t)(stop - p) >= NCCL_TEXT_WORD)
-    stop = p + NCCL_TEXT_WORD - 1;
-  memcpy(c->path, p, (size_t)(stop - p));
-  c->path[stop - p] = '\0';
+  nccl_set_text(c->path, sizeof(c->path), p, (size_t)(stop - p));
 }
 
 bool nccl_channel_read(const char *message, size_t len,

@@ -372,21 +372,24 @@ static const char *find_level(const char *text, size_t len)
   return NULL;
 }
 
-/* A line with NCCL's own text. What stands before it may be a row's piece. */
-static void on_log(struct nccl_text *t, struct stream *s,
-                   const struct nccl_line *line, const char *level)
+/* A line with NCCL's own text. What stands before it may be a row's piece.
+ * False when it is none. */
+static bool on_log(struct nccl_text *t, struct stream *s,
+                   const struct nccl_line *line)
 {
+  const char *level = find_level(line->text, line->len);
   const char *word, *host_end, *host;
   size_t head;
 
-  if (!find_log_word(line->text, level, &word, &host_end))
-    return;
+  if (!level || !find_log_word(line->text, level, &word, &host_end))
+    return false;
   host = host_begin(t, s, line->text, word, host_end);
   head = without_stamp(line->text, (size_t)(host - line->text));
   if (t->evidence)
     nccl_evidence_add(t->evidence, line->text + head, line->len - head);
   if (s && s->in_table && head > 0)
     on_piece(t, s, line->text, head, true, line->number);
+  return true;
 }
 
 static void on_failure(struct nccl_text *t, const struct nccl_origin *origin,
@@ -482,7 +485,6 @@ static void read_line(struct nccl_text *t, struct nccl_line *line)
 {
   struct nccl_origin origin;
   struct stream *s;
-  const char *level;
   size_t from;
 
   nccl_clean(line, t->clean);
@@ -496,10 +498,9 @@ static void read_line(struct nccl_text *t, struct nccl_line *line)
     return;
   }
   s = find_stream(t, &origin);
-  level = find_level(line->text, line->len);
-  if (level)
-    on_log(t, s, line, level);
-  else if (nccl_is_failure(line->text, line->len, &from))
+  if (on_log(t, s, line))
+    return;
+  if (nccl_is_failure(line->text, line->len, &from))
     on_failure(t, &origin, line, from);
   else if (s && s->in_table &&
            (nccl_begins_row(line->text, line->len) ||
