@@ -36,7 +36,7 @@ local function is_named(result, namespace)
 end
 
 local function judge(one, is_left)
-  local result = one.run:finish(120)
+  local result = one.run:finish(240)
   one.run = nil
   local said = ("after request %d: %s%s"):format(one.n, result.stdout, result.stderr)
   local is_cut = result.stderr:find("trace: ", 1, true) and result.code == 130

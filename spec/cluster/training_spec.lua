@@ -8,7 +8,7 @@ local training = require "spec.support.cluster_training"
 
 -- Rows run side by side. Each: its name, how (of training.check), before(namespace), act(namespace, run) while it
 -- runs, outcome, reason, code, stays (what it does not remove), check(result, namespace).
-local PATIENCE_S <const> = 90
+local PATIENCE_S <const> = 240
 
 local function attachment(result, name)
   for _, item in ipairs(result.check.attachments or {}) do
@@ -65,6 +65,16 @@ local ROWS <const> = {
         assert.is_true(phases.Running)
       end
     end,
+  },
+  {
+    name = "shows what its caller makes of the launcher's lines as they come",
+    how = { launcher = "echo step 1; echo nothing\n" .. HELD,
+      options = [[line = function(line) return line:match "^step.*" end,]] },
+    act = function(namespace, run)
+      run:saw("workers 2/2 running, launcher running: step 1", PATIENCE_S)
+      training.go(namespace)
+    end,
+    outcome = "pass",
   },
   {
     name = "whose launcher fails is an error, with what it and the workers wrote",

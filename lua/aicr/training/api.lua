@@ -5,6 +5,7 @@ local errors = require "aicr.native.error"
 local json = require "aicr.json"
 local k8s = require "aicr.native.k8s"
 local native = require "aicr.native.task"
+local text = require "aicr.native.text"
 local time = require "aicr.time"
 
 local M = {}
@@ -33,7 +34,7 @@ end
 
 --- One line of foreign text, not too long for a message.
 function M.clip(s)
-  s = tostring(s):gsub("%c+", " ")
+  s = text.utf8(tostring(s)):gsub("%c+", " ")
   return #s <= TEXT_MAX and s or s:sub(1, utf8.offset(s, 0, TEXT_MAX + 1) - 1) .. "…"
 end
 
@@ -176,11 +177,11 @@ function M.micro_time(ms)
 end
 
 --- Milliseconds since the epoch of a time in an object, nil where it is none.
-function M.milliseconds(text)
-  if type(text) ~= "string" then
+function M.milliseconds(written)
+  if type(written) ~= "string" then
     return nil
   end
-  local ok, ms = pcall(time.parse, text)
+  local ok, ms = pcall(time.parse, written)
   return ok and ms or nil
 end
 

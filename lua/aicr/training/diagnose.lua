@@ -3,6 +3,7 @@
 --- error of its own.
 local api = require "aicr.training.api"
 local native = require "aicr.native.task"
+local text = require "aicr.native.text"
 local words = require "aicr.training.words"
 
 local M = {}
@@ -11,39 +12,35 @@ local LINES <const> = 100
 -- What all of it may take; bytes of an attachment, of a worker's log; workers that are looked at and told of.
 local ALL_MS <const> = 120000
 local ATTACHMENT_MAX <const>, WORKER_LOG_MAX <const> = 48 * 1024, 8 * 1024
+-- Bytes of the last lines of a log that are read, and what a container's state takes beside its log.
+local READ_MAX <const>, STATE_MAX <const> = 1024 * 1024, 768
 local WORKERS_MAX <const>, EVIDENCE_MAX <const> = 16, 4
 
 local UNREADABLE <const> = "unable to retrieve container logs"
 
--- Valid UTF-8 of at most max bytes, from the end.
+-- Valid UTF-8 of at most max bytes, from the end: a bad byte becomes three.
 local function tail(s, max)
-  s = s:sub(-max)
-  if utf8.len(s) then
-    return s
-  end
-  return (s:gsub("[^\t\n\r\x20-\x7E]", "?"))
+  s = s:sub(math.max(1, #s - max + 1))
+  return utf8.len(s) and s or text.utf8(s:sub(math.max(1, #s - max // 3 + 1)))
 end
 
 local function logs(ctx, pod, namespace, opts)
-  local ok, text, err = pcall(ctx.try, ctx, api.logs, pod.metadata.name, namespace, opts)
-  if not ok then
-    error(text, 0)
-  end
-  return text, err
+  opts.tail, opts.limit = LINES, READ_MAX
+  return ctx:try(api.logs, pod.metadata.name, namespace, opts)
 end
 
 -- The end of the launcher's log, or its termination message and why that stands in its place.
 local function launcher_text(ctx, run, pod, ends)
   local container = run.options.launcher.container
-  local text, err = logs(ctx, pod, run.namespace, { container = container, tail = LINES, deadline_ms = ends })
-  if text and text ~= "" and not text:find(UNREADABLE, 1, true) then
-    return text
+  local log, err = logs(ctx, pod, run.namespace, { container = container, deadline_ms = ends })
+  if log and log ~= "" and not log:find(UNREADABLE, 1, true) then
+    return log
   end
-  local why = err and "the log cannot be read: " .. tostring(err) or text == "" and "the log is empty"
-    or "the node says: " .. api.clip(text or "")
+  local why = err and "the log cannot be read: " .. tostring(err) or log == "" and "the log is empty"
+    or "the node says: " .. api.clip(log or "")
   local restarted = words.status_of(pod, container).restartCount or 0
   local before = restarted ~= 0 and logs(ctx, pod, run.namespace, {
-    container = container, tail = LINES, previous = true, deadline_ms = ends,
+    container = container, previous = true, deadline_ms = ends,
   })
   if before and before ~= "" then
     return ("(%s; this is the log of its run before)\n%s"):format(why, before)
@@ -51,22 +48,25 @@ local function launcher_text(ctx, run, pod, ends)
   return ("(%s; this is its termination message)\n%s"):format(why, words.termination(pod, container) or "(none)")
 end
 
-local function worker_text(ctx, run, pod, ends)
+-- @param room integer bytes for this worker
+local function worker_text(ctx, run, pod, room, ends)
+  local all = words.statuses(pod)
+  local log_max = math.max(0, math.min(WORKER_LOG_MAX, room // math.max(1, #all) - STATE_MAX))
   local out = { ("== %s on %s: %s"):format(pod.metadata.name, words.place(pod),
     tostring(api.at(pod, "status").phase)) }
-  for _, status in ipairs(words.statuses(pod)) do
+  for _, status in ipairs(all) do
     out[#out + 1] = ("-- %s: %s"):format(tostring(status.name), words.container(status))
     if native.monotonic() < ends and type(status.name) == "string" then
-      local text, err = logs(ctx, pod, run.namespace, {
-        container = status.name, tail = LINES, deadline_ms = ends,
+      local log, err = logs(ctx, pod, run.namespace, {
+        container = status.name, deadline_ms = ends,
       })
-      out[#out + 1] = text and tail(text, WORKER_LOG_MAX) or ("(its log cannot be read: %s)"):format(tostring(err))
+      out[#out + 1] = log and tail(log, log_max) or ("(its log cannot be read: %s)"):format(tostring(err))
     end
   end
   return table.concat(out, "\n")
 end
 
--- The workers as they were seen last, those that are there still first.
+-- The workers as they were seen last, by name.
 local function workers_of(follower)
   local pods = {}
   for uid, pod in pairs(follower.ever or {}) do
@@ -96,18 +96,19 @@ function M.record(run, follower)
   ctx:try(job_says, ctx, run, follower)
   local launcher = follower.launcher
   if launcher then
-    local text = launcher_text(ctx, run, launcher, ends)
-    ctx:attach("launcher.log", "text/plain", tail(text, ATTACHMENT_MAX))
+    local log = launcher_text(ctx, run, launcher, ends)
+    ctx:attach("launcher.log", "text/plain", tail(log, ATTACHMENT_MAX))
     if run.options.failed then
-      run.options.failed(text)
+      run.options.failed(log)
     end
     ctx:evidence("the launcher %s on %s: %s", launcher.metadata.name, words.place(launcher),
       words.container(words.status_of(launcher, run.options.launcher.container)))
   end
   local texts, pods = {}, workers_of(follower)
+  local room = ATTACHMENT_MAX // math.max(1, math.min(#pods, WORKERS_MAX))
   for i, pod in ipairs(pods) do
     if i <= WORKERS_MAX and native.monotonic() < ends then
-      texts[i] = worker_text(ctx, run, pod, ends)
+      texts[i] = worker_text(ctx, run, pod, room, ends)
     end
     if i <= EVIDENCE_MAX then
       ctx:evidence("the worker %s on %s: %s", pod.metadata.name, words.place(pod), words.trouble(pod) or "running")
@@ -120,7 +121,6 @@ function M.record(run, follower)
     ctx:evidence("%d more workers", #pods - EVIDENCE_MAX)
   end
   if #texts > 0 then
-    -- Cut in the middle, so that each worker's state is there at least for the first ones.
     ctx:attach("workers.txt", "text/plain", tail(table.concat(texts, "\n"), ATTACHMENT_MAX))
   end
 end

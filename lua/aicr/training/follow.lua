@@ -10,6 +10,8 @@ local words = require "aicr.training.words"
 local M = {}
 
 local TICK_MS <const> = 100
+-- Raised when the launcher has succeeded: it ends what is still under way.
+local DONE <const> = {}
 
 local follower = {}
 follower.__index = follower
@@ -39,7 +41,8 @@ local function present(self)
 end
 
 function follower:says()
-  return words.progress(self.launcher, present(self), self.run.options.workers.count, self.starting)
+  local said = words.progress(self.launcher, present(self), self.run.options.workers.count, self.starting)
+  return said .. (self.line_says and ": " .. self.line_says or "")
 end
 
 local function show(self)
@@ -187,11 +190,29 @@ local function renew(self)
   self.run.lock:renew()
 end
 
+-- Shows what the caller makes of the launcher's lines, as far as they can be read.
+local function read_lines(self)
+  local container = self.run.options.launcher.container
+  while not (self.launcher and words.has_started(self.launcher, container)) do
+    native.sleep(TICK_MS)
+  end
+  local opts <const> = { container = container, follow = true }
+  self.ctx:try(function()
+    for line, goes_on in self.ctx.k8s:logs(self.launcher.metadata.name, self.run.namespace, opts) do
+      local said = not goes_on and self.run.options.line(line)
+      if type(said) == "string" then
+        self.line_says = api.clip(said)
+        show(self)
+      end
+    end
+  end)
+end
+
 -- Keeps the lock and looks at the clock.
 local function keep(self)
   local times = self.run.times
   local renewed, looked = native.monotonic(), native.monotonic()
-  while not self.is_done do
+  while not self.is_done or not self.made_ms do
     check_times(self)
     local now = native.monotonic()
     if now - renewed >= times.renew.ms then
@@ -211,12 +232,16 @@ end
 --- Calls make while pods are watched, then waits until the launcher has succeeded.
 --- @param make fun(trying: fun(is_sent: boolean)) makes the TrainJob; tells of each attempt
 function follower:run_job(make)
-  self.ctx:all {
+  local strands <const> = {
     pods = function()
       watch_pods(self)
     end,
     keep = function()
       keep(self)
+      error(DONE, 0)
+    end,
+    lines = self.run.options.line and function()
+      read_lines(self)
     end,
     make = function()
       while not self.is_watching do
@@ -229,6 +254,10 @@ function follower:run_job(make)
       show(self)
     end,
   }
+  local _, err = pcall(self.ctx.all, self.ctx, strands)
+  if err ~= DONE then
+    error(err, 0)
+  end
 end
 
 return M

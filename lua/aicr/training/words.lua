@@ -144,6 +144,12 @@ function M.status_of(pod, container)
   return {}
 end
 
+--- Has the container of that name run, so that there is a log?
+function M.has_started(pod, container)
+  local state = api.at(M.status_of(pod, container), "state")
+  return state.running ~= nil or state.terminated ~= nil
+end
+
 --- Termination message of a container, trimmed; nil where there is none.
 function M.termination(pod, container)
   local status = M.status_of(pod, container)
