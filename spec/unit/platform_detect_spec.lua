@@ -146,7 +146,7 @@ end)
 
 describe("detect_architecture", function()
   local rows = {
-    { "8.83", "h100 gb200 gb200", "gb200", "n2 n3", "gb200 2, h100 1; gb200 was taken, 1 nodes are left out: --arch" },
+    { "8.83", "h100 gb200 gb200", "gb200", "n2 n3", "gb200 2, h100 1; gb200 was taken, 1 node is left out: --arch" },
     { "8.84", "h100 gb200", "h100", "n1", "h100 was taken because it has the first node by name of those as frequent" },
     { "8.85", "- - - h100", "h100", "n4", "h100 1, without the label nvidia.com/gpu.product 3" },
     { "8.86", "- -", "unknown", "n1 n2",

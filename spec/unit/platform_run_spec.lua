@@ -236,6 +236,9 @@ describe("a run", function()
   local refused = {
     { "an unknown framework", { FrameworkType = "jax" }, 'framework "jax" is not known' },
     { "an exec run without a command", { FrameworkType = "exec" }, "an exec run needs a Command" },
+    { "a misspelt field", { MpiRunPath = "x" }, 'unknown field "MpiRunPath"; did you mean "MpirunPath"?' },
+    { "an MPI run without a program", { FrameworkType = "mpi" }, "an MPI run needs a Binary" },
+    { "no runtime", { Runtime = false }, "Runtime: expected a table, got boolean" },
     { "a JSON patch", { UserOverrides = { { name = "mine", jobTemplatePatch = {} } } },
       'row "mine": jobTemplatePatch' },
   }
@@ -250,6 +253,50 @@ describe("a run", function()
       end
       local err = raised(platform.build_run, run)
       assert.is_truthy(err.message:find(row[3], 1, true), err.message)
+    end)
+  end
+end)
+
+describe("the user's environment", function()
+  local MINE <const> = {
+    NCCL_DEBUG = "WARN", NCCL_SOCKET_IFNAME = "bond0", FI_PROVIDER = "tcp", NCCL_NET_GDR_LEVEL = "SYS",
+    NCCL_MNNVL_ENABLE = "2", NCCL_IB_HCA = "mlx5_9", NCCL_PROTO = "LL", NCCL_NET_PLUGIN = "mine",
+  }
+  local ENV = json.array()
+  for _, name in ipairs(value.keys(MINE)) do
+    ENV[#ENV + 1] = { name = name, value = MINE[name] }
+  end
+
+  -- Every variable that the objects set, in containers, for the trainer and for the ranks.
+  local function each_variable(built, see)
+    support.map(json.array { built.train_job, built.dependencies }, function(v, key)
+      if key == "env" and value.is_list(v) then
+        for _, entry in ipairs(v) do
+          see(entry.name, entry.value)
+        end
+      elseif type(v) == "string" then
+        for name, set in v:gmatch "%f[%w_]([A-Z][A-Z0-9_]+)=([^ ']*)" do
+          see(name, set)
+        end
+      end
+      return v
+    end)
+  end
+
+  for _, name in ipairs(platform.names()) do
+    it("wins on " .. name, function()
+      local seen = 0
+      for _, arch in ipairs { "h100", "b200", "b300", "gb200", "gb300", "rtxpro6000" } do
+        for _, framework in ipairs { "torch", "exec", "mpi" } do
+          each_variable(build(("%s %s %s"):format(name, arch, framework), { Env = ENV }), function(variable, set)
+            if MINE[variable] then
+              seen = seen + 1
+              assert.equal(MINE[variable], set, ("%s %s %s"):format(arch, framework, variable))
+            end
+          end)
+        end
+      end
+      assert.is_true(seen > 100)
     end)
   end
 end)

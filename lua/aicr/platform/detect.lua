@@ -201,8 +201,9 @@ local function note_of(out, tied, counts, unlabelled)
   if unlabelled > 0 then
     seen = seen .. (", without the label %s %d"):format(M.PRODUCT_LABEL, unlabelled)
   end
-  return ("GPUs of the nodes: %s; %s was taken%s, %d nodes are left out: --arch says otherwise"):format(seen, out.arch,
-    tied and " because it has the first node by name of those as frequent" or "", #out.excluded)
+  local left = #out.excluded == 1 and "1 node is" or #out.excluded .. " nodes are"
+  return ("GPUs of the nodes: %s; %s was taken%s, %s left out: --arch says otherwise"):format(seen, out.arch,
+    tied and " because it has the first node by name of those as frequent" or "", left)
 end
 
 --- The architecture that most nodes have, of those that say one; of as many, that of the first node

@@ -175,6 +175,30 @@ local function own_runtime(run, all_env)
   return own
 end
 
+local FIELDS <const> = {
+  "Platform", "GPUArchitecture", "FrameworkType", "Runtime", "MlnxPerNode", "EnableMNNVL", "NicResourceName",
+  "Command", "Module", "Binary", "Args", "MpirunPath", "UserMPIArgs", "UserOverrides", "Topology", "DomainCount",
+  "Config",
+}
+
+--- Fields that are misspelt would be left out in silence.
+local function check(run)
+  for field in pairs(run) do
+    local known = false
+    for _, name in ipairs(FIELDS) do
+      known = known or name == field
+    end
+    if not known then
+      value.invalid("config", "build_run: unknown field %s%s", value.quoted(field), value.suggestion(field, FIELDS))
+    end
+  end
+  if type(run.Runtime) ~= "table" then
+    value.invalid("config", "build_run: Runtime: expected a table, got %s", type(run.Runtime))
+  elseif run.FrameworkType == "mpi" and type(run.Binary) ~= "string" then
+    value.invalid("config", "build_run: an MPI run needs a Binary")
+  end
+end
+
 --- The run with the given rows applied.
 ---@param run aicr.platform.Run
 ---@param rows table[] as `build_overrides` gives them
@@ -218,6 +242,7 @@ end
 ---@param run aicr.platform.Run
 ---@return aicr.platform.Built
 function M.build_run(run)
+  check(run)
   return M.compose(run, overrides.build_overrides(configuration(run, value.opt(run.Runtime.Env))))
 end
 

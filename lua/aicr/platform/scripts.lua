@@ -67,7 +67,7 @@ while [ "$round" -le 240 ]; do
   round=$((round + 1))
   sleep 5
 done
-echo "wait-for-workers: after 20 minutes $silent hosts of $hostfile do not answer on port 22" >&2
+echo "wait-for-workers: after 20 minutes $silent host(s) of $hostfile do not answer on port 22" >&2
 exit 1
 ]]
 
