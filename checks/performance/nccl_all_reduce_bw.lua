@@ -40,10 +40,7 @@ termination message agree. What could not be measured is an error, never a pass.
     local from = source.choose(ctx, asked, PLATFORMS)
     local size = benchmark.size(ctx, asked, from)
     local result = benchmark.run(ctx, asked, from, size)
-    local figure, fault = verdict.read(result.log, result.termination, benchmark.asked(asked, size))
-    if fault then
-      ctx:fail(fault)
-    end
+    local figure = benchmark.figure(ctx, asked, size, result)
     return verdict.measure(ctx, figure, result.log, {
       floor = asked.floor, text = asked.floor_text, tolerance = ctx.params.tolerance, image = asked.image,
     })

@@ -82,24 +82,29 @@ local function message_figure(rows)
   return found
 end
 
+-- How many values of the rows are wrong, and the size at which the first of them is.
 local function wrong_values(rows)
-  local total = 0
+  local total, first = 0, nil
   for _, row in ipairs(rows) do
     for _, figures in ipairs { row.oop, row.ip } do
-      total = total + math.min(figures.wrong or 0, math.maxinteger - total)
+      local wrong = figures.wrong or 0
+      first = first or wrong > 0 and row.size or nil
+      total = total + math.min(wrong, math.maxinteger - total)
     end
   end
-  return total
+  return total, first
 end
 
 local function check_correct(run, rows)
-  local wrong = math.max(run and run.wrong_total or 0, wrong_values(rows))
+  local wrong, first = wrong_values(run and run.wrong_total > 0 and run.rows or rows)
+  wrong = math.max(wrong, run and run.wrong_total or 0)
   local oob = run and run.oob
   if wrong == 0 and not (oob and (oob.count > 0 or oob.status ~= "OK")) then
     return nil
   end
-  return about("correctness", "wrong-values", wrong > 0 and ("the all-reduce gave %d wrong values"):format(wrong)
-    or ("the all-reduce gave values out of bounds: %d %s"):format(oob.count, oob.status))
+  return about("correctness", "wrong-values", wrong > 0 and ("the all-reduce gave %d wrong values%s"):format(wrong,
+    first and ", first at " .. size_text(first) or "")
+    or ("the all-reduce gave values out of bounds: %d %s"):format(oob.count, text.printable(oob.status)))
 end
 
 local function has_warning(run, code)

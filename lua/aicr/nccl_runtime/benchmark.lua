@@ -6,6 +6,7 @@ local errors = require "aicr.native.error"
 local json = require "aicr.json"
 local params = require "aicr.nccl_runtime.params"
 local sizing = require "aicr.nccl_runtime.sizing"
+local text = require "aicr.native.text"
 local training = require "aicr.training"
 local verdict = require "aicr.nccl_verdict"
 
@@ -14,6 +15,8 @@ local M = {}
 local PREFIX <const> = "aicr-nccl-perf-"
 local JOB <const> = "nccl-all-reduce-tj"
 local API <const> = "trainer.kubeflow.org"
+-- Of the launcher's log: lines and bytes of the attachment, lines that are shown where there is no figure.
+local LOG_LINES <const>, LOG_BYTES <const>, LOG_SHOWN <const> = 100, 32 * 1024, 5
 
 --- Permissions, beside those of the platform's file.
 M.needs = { "list nodes", training.needs }
@@ -83,15 +86,53 @@ local LAUNCH <const> = {
   ["launcher-failed"] = true, ["launcher-deleted"] = true, ["launcher-timeout"] = true, ["job-failed"] = true,
 }
 
---- What the log must show: the sweep and the ranks that were asked for. A supplied runtime has its own.
----@param request table
----@param size table
----@return table for `verdict.read`
-function M.asked(request, size)
+-- What the log must show: the sweep and the ranks that were asked for. A supplied runtime has its own.
+local function asked_of(request, size)
   if request.carrier then
     return {}
   end
   return { min_bytes = request.min_bytes, max_bytes = request.max_bytes, ranks = size.total }
+end
+
+-- The last lines of a log, at most so many bytes.
+local function tail(log, lines, bytes)
+  local from = #log + 1
+  for _ = 1, lines + 1 do
+    local before = from - 1
+    while before > 0 and log:byte(before) ~= 10 do
+      before = before - 1
+    end
+    from = before
+    if from <= 0 or #log - from >= bytes then
+      break
+    end
+  end
+  return log:sub(math.max(from + 1, #log - bytes + 1, 1))
+end
+
+--- The figure to judge by, of what the benchmark wrote. Ends the check when values are wrong; raises what
+--- `verdict.read` raises, and shows the end of the log then.
+---@param ctx aicr.ctx
+---@param request table
+---@param size table
+---@param result aicr.training.Result
+---@return aicr.nccl_verdict.Figure
+function M.figure(ctx, request, size, result)
+  ctx:attach("launcher.log", "text/plain", tail(result.log, LOG_LINES, LOG_BYTES))
+  local found, err = ctx:try(function()
+    return table.pack(verdict.read(result.log, result.termination, asked_of(request, size)))
+  end)
+  if err then
+    for line in tail(result.log, LOG_SHOWN, LOG_SHOWN * 200):gmatch "[^\n]+" do
+      ctx:evidence("log: %s", text.printable(line:sub(1, 200)))
+    end
+    error(err, 0)
+  end
+  local figure, fault = found[1], found[2]
+  if fault then
+    ctx:fail(fault)
+  end
+  return figure
 end
 
 --- Runs it: `{log, termination, …}` of `training.run`. Ends the check when workers were wired wrongly or their daemons
@@ -123,9 +164,9 @@ function M.run(ctx, request, source, size)
         seen:see(pod)
       end
     end,
-    complete = function(text) return text:find("Avg bus bandwidth", 1, true) ~= nil end,
+    complete = function(written) return written:find("Avg bus bandwidth", 1, true) ~= nil end,
     created = source.shipped and function(stored) record_provenance(ctx, source.shipped, stored) end,
-    failed = function(text) log = text end,
+    failed = function(written) log = written end,
   })
   if err then
     if LAUNCH[err.reason] then

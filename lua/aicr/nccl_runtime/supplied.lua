@@ -39,12 +39,25 @@ local function read(carrier)
   return object
 end
 
+-- The text with its variables replaced.
+local function rendered(carrier, v)
+  local values = {
+    NAMESPACE = v.namespace, WORKER_COUNT = tostring(v.workers), GPU_COUNT_PER_NODE = tostring(v.gpus),
+    GPU_COUNT = tostring(v.workers * v.gpus), TEST_TYPE = "all_reduce_perf", MIN_MESSAGE_SIZE = v.min_size,
+    MAX_MESSAGE_SIZE = v.max_size,
+  }
+  return (carrier:gsub("%${([%u_]+)}", values))
+end
+
+-- A variable may stand where YAML takes no brace, so that the text is looked at with some values in place.
+local SAMPLE <const> = { namespace = "default", workers = 2, gpus = 8, min_size = "1K", max_size = "1K" }
+
 --- Looks at a supplied runtime before anything of the cluster is read. Raises INVALID_REQUEST (a verdict), reasons
 --- `runtime-malformed`, `runtime-kind` and those of `gke.node_template`.
 ---@param carrier string YAML with ${…} for what is known only later
----@return table object as it is before that
+---@return table object with sample values
 function M.check(carrier)
-  return read(carrier)
+  return read(rendered(carrier, SAMPLE))
 end
 
 --- The runtime for these nodes: `${NAMESPACE}`, `${WORKER_COUNT}`, `${GPU_COUNT_PER_NODE}`, `${GPU_COUNT}`,
@@ -53,12 +66,7 @@ end
 ---@param v table {namespace, workers, gpus, min_size, max_size}
 ---@return table TrainingRuntime
 function M.render(carrier, v)
-  local values = {
-    NAMESPACE = v.namespace, WORKER_COUNT = tostring(v.workers), GPU_COUNT_PER_NODE = tostring(v.gpus),
-    GPU_COUNT = tostring(v.workers * v.gpus), TEST_TYPE = "all_reduce_perf", MIN_MESSAGE_SIZE = v.min_size,
-    MAX_MESSAGE_SIZE = v.max_size,
-  }
-  return read((carrier:gsub("%${([%u_]+)}", values)))
+  return read(rendered(carrier, v))
 end
 
 return M
