@@ -226,6 +226,8 @@ static bool open_cluster(lua_State *L, struct aicr_host *h,
     return aicr_host_open_recording(h, recording, warnings, err);
   options.kubeconfig = cluster_option(L, "kubeconfig");
   options.context = cluster_option(L, "context");
+  lua_getfield(L, 1, "no_exec_plugins");
+  options.no_exec_plugins = lua_toboolean(L, -1);
   lua_getfield(L, 1, "trace");
   folder = cluster_option(L, "record");
   return aicr_host_open_live(h, &options, lua_toboolean(L, -2), facts, warnings,
@@ -241,7 +243,8 @@ static void set_text(lua_State *L, const char *field, const char *text)
   lua_setfield(L, -2, field);
 }
 
-/* cluster{recording=} or cluster{kubeconfig=, context=, record=, trace=},
+/* cluster{recording=} or cluster{kubeconfig=, context=, record=, trace=,
+ * no_exec_plugins=},
  * without the first two the cluster that the environment names -> {ok=true,
  * server_version=, context=, captured=, server=, source=, insecure=, warnings=}
  * | {ok=false, error=, warnings=}                              [-0, +1, v] */

@@ -93,8 +93,7 @@ void aicr_print_help(void)
        "Exit status: 0 ok, 1 failed, 2 usage, 3 no verdict, 4 nothing ran, "
        "70 internal.");
   print_later();
-  puts("\n"
-       "Examples:\n"
+  puts("Examples:\n"
        "  aicr-run --recording rec/ --recipe recipe.yaml checks/gke_tcpxo.lua\n"
        "  aicr-run --recording rec/ -r recipe.yaml -p deployment -o junit.xml\n"
        "  aicr-run -k ~/.kube/config --context prod -r recipe.yaml "

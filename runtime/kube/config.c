@@ -379,6 +379,22 @@ static bool default_namespace(struct load *l)
              : kube_config_copy(&l->c->ns, "default", l->err);
 }
 
+/* The plug-in is asked only when there is nothing else (1.3). */
+static bool may_log_in(struct load *l)
+{
+  const struct kube_config *c = l->c;
+  struct aicr_quoted q;
+  if (!l->o->no_exec_plugins || c->exec == NULL || c->token != NULL ||
+      c->token_file != NULL || c->username != NULL || c->certificate.len > 0) {
+    return true;
+  }
+  return aicr_fail(l->err, AICR_INVALID_REQUEST, "exec-plugin-refused",
+                   "%s: the user of the context logs in with the credential "
+                   "plug-in %s, which --no-exec-plugins does not let start",
+                   c->source,
+                   aicr_quote(&q, c->exec->command, strlen(c->exec->command)));
+}
+
 bool kube_config_load(const struct kube_config_options *options,
                       struct kube_config *config, struct aicr_buf *warnings,
                       struct aicr_error *err)
@@ -386,7 +402,7 @@ bool kube_config_load(const struct kube_config_options *options,
   struct load l = {.o = options, .c = config, .warnings = warnings, .err = err};
   *config = (struct kube_config){0};
   bool ok = (options->in_cluster ? from_pod(&l) : from_files(&l)) &&
-            override(&l) && default_namespace(&l);
+            override(&l) && may_log_in(&l) && default_namespace(&l);
   kube_config_sources_close(&l.sources);
   if (ok) {
     warn(&l);

@@ -64,6 +64,7 @@ struct kube_config {
 struct kube_config_options {
   const char *kubeconfig, *context, *cluster, *user, *server, *token, *as, *ns;
   bool in_cluster;
+  bool no_exec_plugins; /* a user whom only a plug-in can log in is refused */
   /* The environment; NULL: getenv. */
   const char *(*env)(const char *name);
   /* NULL: /var/run/secrets/kubernetes.io/serviceaccount */
@@ -72,10 +73,10 @@ struct kube_config_options {
 
 /* Fills *config (freed by the caller, also after a failure). Notes and
  * warnings are appended to *warnings, a line each. INVALID_REQUEST with reason
- * "config-not-found", "config-invalid", "context-not-found" or
- * "config-unsupported-auth"; the message names file, field and the way out,
- * never a value that may be secret. Over http:// all credentials are left out,
- * with a warning. */
+ * "config-not-found", "config-invalid", "context-not-found",
+ * "config-unsupported-auth" or "exec-plugin-refused"; the message names file,
+ * field and the way out, never a value that may be secret. Over http:// all
+ * credentials are left out, with a warning. */
 bool kube_config_load(const struct kube_config_options *options,
                       struct kube_config *config, struct aicr_buf *warnings,
                       struct aicr_error *err);

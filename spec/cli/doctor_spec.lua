@@ -48,6 +48,26 @@ local function with_server(server, f)
   end
 end
 
+describe("--no-exec-plugins", function()
+  it("starts none, and says who would have needed one", function()
+    with_server("https://127.0.0.1:1", function(path)
+      local text = files.read(path)
+      local ran = path .. "-ran"
+      files.write(path, (text:gsub("user: *{[^}]*}", ("user: {exec: {apiVersion: client.authentication.k8s.io/v1, "
+        .. "interactiveMode: Never, command: touch, args: [%s]}}"):format(ran))))
+      assert.truthy(files.read(path):find("exec:", 1, true), text)
+      local result = binary.run { "-k", path, "--no-exec-plugins", CHECK }
+      assert.equal(2, result.code)
+      assert.truthy(result.stderr:find('the credential plug-in "touch", which --no-exec-plugins does not let start', 1,
+        true), result.stderr)
+      assert.truthy(result.stderr:find("leave out --no-exec-plugins", 1, true), result.stderr)
+      assert.is_false(files.exists(ran))
+      binary.run { "-k", path, CHECK }
+      assert.is_true(files.exists(ran))
+    end)
+  end)
+end)
+
 describe("doctor", function()
   it("says that there is no kubeconfig", function()
     local code, rows, checks = doctor({ CHECK }, { env = { HOME = "/nonexistent" } })

@@ -158,7 +158,7 @@ describe("--help", function()
   end)
 
   local all = {
-    "list", "explain", "dry-run", "phase", "tags", "skip", "rerun", "kubeconfig", "context",
+    "list", "explain", "dry-run", "phase", "tags", "skip", "rerun", "kubeconfig", "context", "no-exec-plugins",
     "namespace", "recipe", "snapshot", "record", "recording", "platform", "jobs", "timeout",
     "fail-fast", "retry", "keep", "seed", "strict", "source", "set", "set-file", "values",
     "node-selector", "toleration", "format", "output", "color", "quiet", "verbose", "log-level",

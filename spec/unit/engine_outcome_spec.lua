@@ -161,7 +161,8 @@ describe("the outcome of a check", function()
       proxy-refused timeout deadline tls-verify tls-handshake tls-config connection-lost unavailable throttled
       server-error server-timeout protocol redirect-refused discovery-incomplete transport conflict already-exists
       config-invalid not-found never-true bad-request invalid
-      config-not-found context-not-found config-unsupported-auth exec-plugin-not-found exec-plugin-failed no-cluster
+      config-not-found context-not-found config-unsupported-auth exec-plugin-refused exec-plugin-not-found
+      exec-plugin-failed no-cluster
       cleanup coverage memory budget script]]):gmatch "%S+" do
       assert.is_string(of(raised { code = "INTERNAL", reason = reason, message = "m" }).fix, reason)
     end

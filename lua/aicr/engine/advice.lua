@@ -19,6 +19,8 @@ local FIX <const> = {
   ["config-unsupported-auth"] = "let the user of the context log in with a certificate, a token or a credential "
     .. "plug-in: kubectl config set-credentials --help",
   ["context-not-found"] = "choose one that is there, --context NAME: kubectl config get-contexts",
+  ["exec-plugin-refused"] = "leave out --no-exec-plugins, or choose a context whose user has a certificate or a token: "
+    .. "kubectl config get-contexts",
   ["exec-plugin-not-found"] = "install the plug-in that the message names, or put it on PATH; then: " .. DOCTOR,
   ["exec-plugin-failed"] = "run the plug-in by hand, or log in again, then: kubectl auth whoami",
   ["not-recorded"] = "add the whole answer to the recording: kubectl get RESOURCE -A -o json > "

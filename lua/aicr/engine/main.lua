@@ -183,7 +183,8 @@ local function say_unusable(job, option, err)
     why:find(value, 1, true) and why or value .. ": " .. why)
   say(job.host, {
     what = named,
-    fix = OPEN_FIX[option] or advice.on_cluster(advice.fix(err.reason), { kubeconfig = job.options.kubeconfig }),
+    fix = err.reason ~= "exec-plugin-refused" and OPEN_FIX[option]
+      or advice.on_cluster(advice.fix(err.reason), { kubeconfig = job.options.kubeconfig }),
   })
   say(job.host, "no check was run")
 end
@@ -193,7 +194,7 @@ local function open_cluster(job)
   local options = job.options
   local cluster = job.host.cluster {
     recording = options.recording, kubeconfig = options.kubeconfig, context = options.context,
-    record = options.record, trace = options.log_level == "trace",
+    record = options.record, trace = options.log_level == "trace", no_exec_plugins = options.no_exec_plugins,
   }
   for _, warning in ipairs(cluster.warnings or {}) do
     say(job.host, "warning: " .. warning)
