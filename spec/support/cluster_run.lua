@@ -41,20 +41,23 @@ local function contents(self, name)
 end
 
 --- Starts the program on a check.
----@param text string of M.check
+---@param text string|nil of M.check; nil: how.args name what is run
 ---@param how table kubeconfig=(the administrator's), namespace=, args={}, env={}, before= words before it,
---- keep= (end_all leaves it)
+--- keep= (end_all leaves it), check= name of the check whose result is wanted (that of the text)
 ---@return table run
 function M.start(text, how)
-  local self = setmetatable({ folder = files.folder(), began = os.time() }, run)
-  files.write(self.folder .. "/probe.lua", text)
+  local self = setmetatable({ folder = files.folder(), began = os.time(), name = how.check or "probe" }, run)
   local words = { "env -u LD_PRELOAD AICR_RUN_HEARTBEAT=20ms TMPDIR=" .. self.folder }
   for name, value in pairs(how.env or {}) do
     words[#words + 1] = name .. "=" .. files.quote(value)
   end
   words[#words + 1] = how.before
   local args = { os.getenv "AICR_RUN", "-k", how.kubeconfig or cluster.STATE .. "/kubeconfig", "-n",
-    how.namespace or "default", "-o", self.folder .. "/report.json", self.folder .. "/probe.lua" }
+    how.namespace or "default", "-o", self.folder .. "/report.json" }
+  if text then
+    files.write(self.folder .. "/probe.lua", text)
+    args[#args + 1] = self.folder .. "/probe.lua"
+  end
   for _, word in ipairs(how.args or {}) do
     args[#args + 1] = word
   end
@@ -93,6 +96,23 @@ function run:saw(text, seconds)
   end
 end
 
+--- Waits until its stderr has a match, and gives that.
+---@param pattern string with one capture
+---@param seconds? integer
+---@return string
+function run:told(pattern, seconds)
+  local limit = os.time() + (seconds or 30)
+  while true do
+    local found = contents(self, "stderr"):match(pattern)
+    if found then
+      return found
+    elseif os.time() > limit or self:has_ended() then
+      error(("no %s: %s"):format(pattern, contents(self, "stderr"):sub(-4000) .. contents(self, "stdout")), 2)
+    end
+    sleep()
+  end
+end
+
 function run:signal(name)
   assert(os.execute(("kill -s %s %d"):format(name, self:pid())))
 end
@@ -116,7 +136,7 @@ function run:finish(seconds)
     stderr = contents(self, "stderr"), report = report ~= "" and json.decode(report) or nil,
     seconds = os.time() - self.began,
   }
-  result.check = result.report and binary.check(result.report, "probe")
+  result.check = result.report and binary.check(result.report, self.name)
   started[self] = nil
   files.remove(self.folder)
   return result

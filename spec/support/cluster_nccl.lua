@@ -1,0 +1,141 @@
+-- SPDX-License-Identifier: Apache-2.0
+--- The whole GKE TCPXO suite on the test cluster: its two nodes as those of the recorded one, with eight GPUs each, and
+--- runs of the suite that the spec follows.
+local cluster = require "spec.support.cluster"
+local files = require "spec.support.files"
+local gke = require "spec.support.cluster_gke"
+local image = require "spec.support.cluster_nccl_image"
+local json = require "aicr.json"
+local objects = require "spec.support.cluster_objects"
+local recording = require "spec.support.recording"
+local runs = require "spec.support.cluster_run"
+
+local M = {}
+
+M.CHECK = "nccl-all-reduce-bw"
+M.SUITE = "checks/gke_tcpxo.lua"
+M.RECIPE = "recipes/lyra.yaml"
+local NODES <const> = { "n1", "n2" }
+local MERGE <const> = "application/merge-patch+json"
+local PROFILE <const> = "host/bin/nvidia/lib64/nccl-env-profile.sh"
+local GPU <const> = "nvidia.com/gpu"
+
+-- Waits short enough for a test; a name ends as those of the check's parameters.
+local PARAMS <const> = {
+  probe_image = "aicr.local/busybox:1", trainer_interval = "200ms", webhook_interval = "100ms", log_interval = "100ms",
+  look_interval = "500ms", lock_renew = "1s", cleanup_timeout = "60s", trainer_timeout = "3s",
+}
+
+--- Changes a node's object.
+---@param name "n1"|"n2"
+---@param patch table
+---@param status? boolean is it one of its status?
+function M.patch_node(name, patch, status)
+  objects.must("PATCH", "/api/v1/nodes/" .. name .. (status and "/status" or ""), patch, MERGE)
+end
+
+--- So many GPUs.
+function M.set_gpus(name, count)
+  local some = { [GPU] = tostring(count) }
+  M.patch_node(name, { status = { capacity = some, allocatable = some } }, true)
+end
+
+--- Takes a node's TCPXO installation away, or puts it there.
+---@param name "n1"|"n2"
+---@param is_there boolean
+function M.install(name, is_there)
+  local path = ("%s/%s/%s"):format(cluster.DATA, name, PROFILE)
+  if is_there then
+    files.write(path, "export NCCL_FASTRAK_IFNAME=eth1,eth2,eth3,eth4,eth5,eth6,eth7,eth8 CUDA_VISIBLE_DEVICES=all\n")
+  else
+    os.remove(path)
+  end
+end
+
+-- Labels and annotations of the recorded nodes, or null for each.
+local function dress(is_on)
+  local recorded = recording.read().lists[recording.NODES].items
+  for i, name in ipairs(NODES) do
+    local meta = recorded[i].metadata
+    local labels, annotations = {}, {}
+    for _, label in ipairs { "cloud.google.com/gke-accelerator", GPU .. ".product", "node.kubernetes.io/instance-type" } do
+      labels[label] = is_on and meta.labels[label] or json.null
+    end
+    for key, value in pairs(meta.annotations) do
+      annotations[key] = is_on and value or json.null
+    end
+    M.patch_node(name, { metadata = { labels = labels, annotations = annotations } })
+    M.install(name, is_on)
+  end
+end
+
+--- The recorded cluster's objects beside the nodes.
+---@return table parts of spec.support.recording
+function M.parts()
+  local parts = recording.read()
+  parts.lists[recording.NODES] = recording.list(recording.NODES, {})
+  return parts
+end
+
+--- Makes the cluster's objects those; nothing: the healthy ones.
+---@param change? fun(parts: table)
+function M.bring(change)
+  local parts = M.parts()
+  if change then
+    change(parts)
+  end
+  assert(not gke.bring(parts))
+end
+
+--- Before all.
+function M.begin()
+  image.make()
+  gke.begin()
+  M.bring()
+  dress(true)
+end
+
+--- After all.
+function M.finish()
+  dress(false)
+  gke.finish()
+end
+
+--- Starts the suite.
+---@param how table params (of the check, over PARAMS), words (more of the command line), recipe (its path), only (the
+--- check alone), before, keep, env
+---@return table run
+function M.start(how)
+  local args = { "--recipe", how.recipe or M.RECIPE, "--log-level", "trace", how.only and M.CHECK or M.SUITE }
+  for _, from in ipairs { PARAMS, how.params or {} } do
+    for name, value in pairs(from) do
+      args[#args + 1] = "--set"
+      args[#args + 1] = ("%s.%s=%s"):format(M.CHECK, name, value)
+    end
+  end
+  table.move(how.words or {}, 1, #(how.words or {}), #args + 1, args)
+  return runs.start(nil, { args = args, check = M.CHECK, keep = how.keep, before = how.before, env = how.env })
+end
+
+--- The namespace that a run has made or is about to make.
+---@return string
+function M.namespace(run)
+  return run:told("namespaces/(aicr%-nccl%-perf%-default%-[%w-]+)", 60)
+end
+
+--- The pods of a job of a run.
+---@param namespace string
+---@param job "launcher"|"node"
+---@return table[]
+function M.pods(namespace, job)
+  return objects.must("GET", ("/api/v1/namespaces/%s/pods?labelSelector=jobset.sigs.k8s.io/replicatedjob-name%%3D%s")
+    :format(namespace, job)).items
+end
+
+--- Lets the launcher of a run print its log.
+function M.go(namespace)
+  cluster.kubectl("-n", namespace, "exec", M.pods(namespace, "launcher")[1].metadata.name, "-c", "node", "--", "touch",
+    "/tmp/go")
+end
+
+return M

@@ -1,0 +1,102 @@
+-- SPDX-License-Identifier: Apache-2.0
+--- The images of the all-reduce benchmark on the test cluster: shell scripts in the place of mpirun, sshd and apt-get, and
+--- logs that were recorded.
+local cluster = require "spec.support.cluster"
+local files = require "spec.support.files"
+local json = require "aicr.json"
+local log = require "spec.support.nccl_log"
+
+local M = {}
+
+--- The names under which the benchmark, its daemon and that of the recorded runtime are known.
+M.NGC = "nvcr.io/nvidia/pytorch:25.06-py3"
+local DAEMONS <const> = {
+  "us-docker.pkg.dev/gce-ai-infra/gpudirect-tcpxo/tcpgpudmarxd-dev:v1.0.21", "registry.example/tcpxo-daemon:v1.0.21",
+}
+--- Prints the table that does not reach the floor; that without its last rows; the good one, without being asked to.
+M.SLOW, M.CUT, M.FREE = "aicr.local/nccl:slow", "aicr.local/nccl:cut", "aicr.local/nccl:free"
+
+--- The logs by name; those of two nodes with eight GPUs each.
+M.LOGS = {
+  good = log.log {}, slow = log.log { busbw = 250.0 }, cut = log.log { last = 1 << 30, footer = false },
+}
+local whole = M.LOGS.good:match "^(.*\n)# Out of bounds"
+--- Half of its last row is there.
+M.LOGS.half = whole:sub(1, #whole - 60)
+
+-- As mpirun, which tries until the workers' sshd answers: it waits until M.go of spec.support.cluster_nccl.
+local MPIRUN <const> = [[#!/bin/sh
+[ "$1 $2 $3" = "-np 16 --allow-run-as-root" ] || { echo "mpirun: $*"; exit 2; }
+grep -q slots=8 /etc/mpi/hostfile || { cat /etc/mpi/hostfile; exit 2; }
+if [ -n "$AICR_FREE" ]; then sleep 2; else until [ -e /tmp/go ]; do sleep 0.1; done; fi
+cat /logs/$AICR_LOG
+]]
+local SSHD <const> = [[#!/bin/sh
+[ "$*" = -De ] && [ -s /root/.ssh/authorized_keys ] && grep -q PermitUserEnvironment /etc/ssh/sshd_config || exit 2
+grep NCCL_ /root/.ssh/environment || exit 2
+trap 'exit 0' TERM
+while :; do sleep 1 & wait; done
+]]
+local APT_GET <const> = [[#!/bin/sh
+case "$*" in
+update) ;;
+"install -y --no-install-recommends openssh-server") mkdir -p /etc/ssh /usr/sbin; cp /share/sshd /usr/sbin/sshd ;;
+*) exit 2 ;;
+esac
+]]
+local DAEMON <const> = [[#!/bin/sh
+trap 'exit 0' TERM
+while :; do sleep 1 & wait; done
+]]
+
+local function sh(text, ...)
+  assert(os.execute(("env -u LD_PRELOAD sh -ec %s"):format(files.quote(text:format(...)))))
+end
+
+-- A file system with a shell of each kind.
+local function base(folder)
+  sh([[cd %s
+    mkdir -p bin etc tmp root lib64 usr/sbin usr/local/mpi/bin
+    cp "$(command -v busybox)" bin/busybox
+    for applet in $(busybox --list); do [ $applet = busybox ] || ln -s busybox bin/$applet; done
+    cp "$(command -v bash)" bin/bash
+    rm bin/apt-get 2>/dev/null || :
+    ldd bin/bash | grep -o '/[^ ]*' | while read -r library; do
+      mkdir -p .${library%%/*}
+      cp -L "$library" .$library
+    done
+    echo root:x:0:0:root:/root:/bin/sh >etc/passwd]], folder)
+end
+
+local function program(path, text)
+  files.write(path, text)
+  sh("chmod 0755 %s", path)
+end
+
+local function image(tag, folder, env)
+  env[#env + 1] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin"
+  cluster.must("image", tag, folder, json.encode { Env = json.array(env) })
+end
+
+--- Makes them on both nodes.
+function M.make()
+  local folder = files.folder()
+  base(folder)
+  program(folder .. "/usr/local/mpi/bin/mpirun", MPIRUN)
+  program(folder .. "/bin/apt-get", APT_GET)
+  program(folder .. "/share/sshd", SSHD)
+  program(folder .. "/fts/entrypoint_rxdm_container.sh", DAEMON)
+  for name, text in pairs(M.LOGS) do
+    files.write(folder .. "/logs/" .. name, text)
+  end
+  image(M.NGC, folder, { "AICR_LOG=good" })
+  image(M.SLOW, folder, { "AICR_LOG=slow" })
+  image(M.CUT, folder, { "AICR_LOG=cut" })
+  image(M.FREE, folder, { "AICR_LOG=good", "AICR_FREE=1" })
+  for _, tag in ipairs(DAEMONS) do
+    image(tag, folder, {})
+  end
+  files.remove(folder)
+end
+
+return M
