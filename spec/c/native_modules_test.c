@@ -168,6 +168,10 @@ static const struct call {
     {"return task.all({function() task.sleep(0) end, function() end})", NULL,
      IN_TASK, NULL},
     {"return task.k8s({})", NULL, IN_TASK, NULL},
+    {"local w <close> = task.wait('x') task.look(w) task.late(w) "
+     "return task.goes_on(w, false), task.goes_on(w, true)",
+     NULL, IN_TASK, NULL},
+    {"return task.goes_on({}, true)", "aicr.task.wait expected", IN_TASK, NULL},
     {"return k8s.get({}, 'nodes', 'lyra-gpu-a')", "'ctx.k8s:get'", IN_TASK,
      NULL},
     {"return k8s.get(k8s, 'nodes', 'lyra-gpu-a')", NULL, IN_TASK, NULL},
