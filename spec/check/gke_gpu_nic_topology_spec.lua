@@ -40,7 +40,8 @@ describe(NAME, function()
   end)
 
   it("says that there is no recipe, as the census does", function()
-    local report = binary.report { "--recording", "spec/fixtures/recordings/lyra-ok", "checks/gke_tcpxo.lua" }
+    local report = binary.report { "--recording", "spec/fixtures/recordings/lyra-ok", "-p", "deployment",
+      "checks/gke_tcpxo.lua" }
     assert.equal(2, #report.checks)
     for _, check in ipairs(report.checks) do
       assert.equal("skip", check.outcome)
