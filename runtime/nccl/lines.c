@@ -16,7 +16,7 @@ void nccl_lines_init(struct nccl_lines *l)
 static void give(struct nccl_lines *l, const char *text, size_t len, bool ended,
                  nccl_line_fn fn, void *arg)
 {
-  struct nccl_line line = {text, len, ++l->count, ended && !l->cut};
+  struct nccl_line line = {text, len, ++l->count, ended && !l->cut, false};
 
   if (len > NCCL_LINE_MAX) {
     line.len = NCCL_LINE_MAX;
@@ -128,8 +128,9 @@ static size_t digits(const char *p, size_t len)
 }
 
 /* "2026-03-02T11:30:00[.123][Z|+01:00|-0700]" and what a container runtime
- * writes behind it; 0 when there is none. */
-static size_t time_stamp(const char *p, size_t len)
+ * writes behind it, "stdout F " or, before a line that goes on, "stdout P "; 0
+ * when there is none. */
+static size_t time_stamp(const char *p, size_t len, bool *partial)
 {
   size_t n = 19;
 
@@ -148,9 +149,12 @@ static size_t time_stamp(const char *p, size_t len)
   if (n >= len || p[n] != ' ')
     return n == len ? n : 0;
   n++;
-  if (len - n >= 9 && (memcmp(p + n, "stdout F ", 9) == 0 ||
-                       memcmp(p + n, "stderr F ", 9) == 0))
+  if (len - n >= 9 &&
+      (memcmp(p + n, "stdout ", 7) == 0 || memcmp(p + n, "stderr ", 7) == 0) &&
+      (p[n + 7] == 'F' || p[n + 7] == 'P') && p[n + 8] == ' ') {
+    *partial = p[n + 7] == 'P';
     n += 9;
+  }
   return n;
 }
 
@@ -224,7 +228,7 @@ void nccl_strip(struct nccl_line *line, struct nccl_origin *origin)
     size_t n = 0, from = 0, tag = 0;
 
     if (nccl_is_digit(p[0]))
-      n = time_stamp(p, line->len);
+      n = time_stamp(p, line->len, &line->partial);
     else if (p[0] == '[')
       n = bracket(p, line->len, &tag);
     if (n == 0 && (p[0] == ' ' || nccl_is_digit(p[0])))

@@ -19,6 +19,7 @@ struct nccl_line {
   uint64_t number; /* from 1 */
   bool ended;      /* false: input or the bound on lines ended it, and its last
                     * word may be a part of one */
+  bool partial;    /* a container runtime ended it: the next line goes on */
 };
 
 struct nccl_lines {

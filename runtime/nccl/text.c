@@ -31,6 +31,7 @@ struct nccl_text {
   struct stream *streams[STREAMS_MAX];
   size_t stream_count;
   bool finished;
+  bool goes_on; /* the next line is the rest of one that was too long */
   struct nccl_lines lines;
   char clean[NCCL_LINE_MAX], untagged[NCCL_LINE_MAX];
 };
@@ -486,9 +487,14 @@ static void read_line(struct nccl_text *t, struct nccl_line *line)
   struct nccl_origin origin;
   struct stream *s;
   size_t from;
+  bool rest = t->goes_on;
 
   nccl_clean(line, t->clean);
   nccl_strip(line, &origin);
+  t->goes_on = line->partial;
+  line->ended &= !line->partial;
+  if (rest)
+    return;
   if (origin.len > 0)
     untag(t, line, &origin);
   if (line->len == 0)
@@ -525,7 +531,7 @@ static void on_line(void *arg, const struct nccl_line *raw)
   if (line.text[0] == '[' || nccl_is_digit(line.text[0]))
     nccl_strip(&line, NULL);
   head = nccl_log_head(line.text, line.len);
-  if (head > 0) {
+  if (head > 0 && !line.partial && !t->goes_on) {
     const char *p = line.text + head + 1, *end = line.text + line.len;
 
     if (p < end && *p == '[') {

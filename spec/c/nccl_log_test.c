@@ -128,7 +128,7 @@ static const struct prefix {
 static void test_prefix(void **state)
 {
   const struct prefix *row = *state;
-  struct nccl_line line = {row->line, strlen(row->line), 1, true};
+  struct nccl_line line = {row->line, strlen(row->line), 1, true, false};
   struct nccl_origin origin;
 
   nccl_strip(&line, &origin);

@@ -372,6 +372,20 @@ describe("pieces of rows", function()
     assert.equal(20.79, run_of(text).rows[1].oop.busbw)
   end)
 
+  it("what a container runtime split is not put together", function()
+    local function cri(kind, text)
+      return "2026-05-04T03:02:01.5Z stdout " .. kind .. " " .. text .. "\n"
+    end
+    local text = (H .. ROW .. "\n"):gsub("([^\n]*)\n", function(line) return cri("F", line) end)
+    assert.equal(1, #run_of(text).rows)
+    local split = text .. cri("P", ROW:sub(1, 12)) .. cri("F", ROW:sub(13)) .. cri("F", ROW)
+    local sizes = {}
+    for i, row in ipairs(run_of(split).rows) do
+      sizes[i] = row.size
+    end
+    assert.same({ 1048576, 1048576 }, sizes)
+  end)
+
   it("figures come from the column that the header names", function()
     -- The time comes first in a placement.
     local result = nccl.parse [[
