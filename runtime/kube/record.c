@@ -18,9 +18,8 @@
 #include "kube/record_redact.h"
 
 #define NAME_MAX_BYTES 100
-#define SECRETS_MAX    2000u /* each byte that is written is compared with each \
-                              */
-#define JSON_MAX ((size_t)1 << 30)
+#define SECRETS_MAX    2000u /* all are looked for at each byte */
+#define JSON_MAX       ((size_t)1 << 30)
 
 struct kube_record {
   char *folder;

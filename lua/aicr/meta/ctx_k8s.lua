@@ -91,10 +91,10 @@ function k8s:wait(resource, name, namespace, wanted, opts) end
 
 --- What a container wrote and its node still has (kubelets keep 10 MiB of a log by default), any bytes: text of at most
 --- 64 MiB; with `lines` or `follow` an iterator for logs of any length,
---- `for line, goes_on in ctx.k8s:logs(…, { follow = true }) do …`. A line has no newline; one of more than 1 MiB comes in
---- pieces, goes_on is true for all but its last. Over lost connections nothing is left out or comes twice, or INTERNAL/
---- `log-gap` is raised: the log was rotated or the container was started again where lines were missing. While it
---- follows it reads the pod where this user may.
+--- `for line, goes_on in ctx.k8s:logs(…, { follow = true }) do …`. A line has no newline; one of more than 1 MiB comes
+--- in pieces, goes_on is true for all but its last. Over lost connections nothing is left out or comes twice, or
+--- INTERNAL/`log-gap` is raised: the log was rotated or the container was started again where lines were missing. While
+--- it follows it reads the pod where this user may.
 --- Raises SERVICE_UNAVAILABLE/`not-ready` (it has not started), `node-unreachable`, `node-gone`, `log-unavailable` (its
 --- node cannot read it), NOT_FOUND/`no-previous`, which is no verdict, and others; an empty log is "" and no error.
 ---@param pod string
