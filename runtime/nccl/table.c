@@ -320,7 +320,8 @@ enum nccl_piece nccl_row_add(const struct nccl_columns *c,
     r->row.line = line;
   }
   while (nccl_next_word(&at, end, &word)) {
-    if (r->at == c->count || (!ended && at == end))
+    /* More words may have followed the last one. */
+    if (r->at == c->count || (!ended && (at == end || r->at + 1 == c->count)))
       goto damaged;
     if (is_blank_redop(c, r->at, &word)) {
       r->row.has_redop = true;

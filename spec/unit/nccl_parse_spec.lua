@@ -205,6 +205,12 @@ describe("vectors of 5.5", function()
     assert.is_nil(nccl.select(run))
   end)
 
+  it("a row without its line end is never whole", function()
+    for _, tail in ipairs { "", " ", "  " } do
+      assert.is_true(run_of(H .. "  8 2 float sum -1 1.00 0.01 0.02 0 1.00 0.01 0.02 0" .. tail).rows[1].truncated)
+    end
+  end)
+
   it("P16 sees that each process ran alone", function()
     local run = run_of(H .. [[
 #  Rank  0 Group  0 Pid     31 on    node-a device  0 [0000:1b:00] NVIDIA H100 80GB HBM3
