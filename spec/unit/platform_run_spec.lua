@@ -215,6 +215,24 @@ describe("a run", function()
     local same = { jobTemplate = { spec = { workload = { trainJob = { trainer = { image = "img" } } } } } }
     assert.equal("user-1=false", changed(build("oci h100 torch", { UserOverrides = { same } })))
   end)
+  it("patches the job after the merge of the same row", function()
+    local at = "/spec/workload/trainJob/trainer/image"
+    local merged = { spec = { workload = { trainJob = { trainer = { image = "merged" } } } } }
+    local built = build("oci h100 torch", { UserOverrides = { {
+      jobTemplate = merged,
+      jobTemplatePatch = {
+        { op = "test", path = at, value = "merged" }, { op = "replace", path = at, value = "last" },
+      },
+    } } })
+    assert.equal("last", built.trainer.image)
+    assert.is_true(built.rows[1].changed)
+  end)
+  it("lets the launcher tolerate what the workers do", function()
+    local built = build "gcp gb200 mpi"
+    assert.equal(2, #pod(built, 1).tolerations)
+    assert.same(pod(built, 1).tolerations, pod(built, 2).tolerations)
+    assert.is_nil(pod(build "aws h100 mpi", 2).tolerations)
+  end)
   it("puts pull secrets on the pods of each job", function()
     local run = {
       Platform = "oci", GPUArchitecture = "h100", FrameworkType = "mpi", Binary = "b",
@@ -239,8 +257,12 @@ describe("a run", function()
     { "a misspelt field", { MpiRunPath = "x" }, 'unknown field "MpiRunPath"; did you mean "MpirunPath"?' },
     { "an MPI run without a program", { FrameworkType = "mpi" }, "an MPI run needs a Binary" },
     { "no runtime", { Runtime = false }, "Runtime: expected a table, got boolean" },
-    { "a JSON patch", { UserOverrides = { { name = "mine", jobTemplatePatch = {} } } },
-      'row "mine": jobTemplatePatch' },
+    { "a JSON patch that does not fit",
+      { UserOverrides = { { jobTemplatePatch = { { op = "remove", path = "/x" } } } } },
+      'operation 1: there is no "x"' },
+    { "a job that is gone", { UserOverrides = { { jobTemplate = { spec = { workload = json.null } } } } },
+      "the overrides leave the job no spec.workload.trainJob.trainer" },
+    { "an expression", { UserOverrides = { { when = { expression = "true" } } } }, "when.expression is not known" },
   }
   for _, row in ipairs(refused) do
     it("is refused with " .. row[1], function()
@@ -344,8 +366,18 @@ local function wanted(row)
   return out
 end
 
+-- Ours gives the launcher the workers' tolerations, which the reference does not.
+local function without_alike(dependencies)
+  local jobs = dependencies[1].spec.template.spec.replicatedJobs
+  if jobs[2] and jobs[2].name == "launcher" then
+    assert.same(jobs[1].template.spec.template.spec.tolerations, jobs[2].template.spec.template.spec.tolerations)
+    jobs[2].template.spec.template.spec.tolerations = nil
+  end
+end
+
 -- The answer in the form of the vectors.
 local function shown(built)
+  without_alike(built.dependencies)
   local out = {
     dependencies = support.without_pod_annotations(support.marked(built.dependencies)), rows = json.array(),
     topology = built.topology, trainer = value.copy(built.trainer),

@@ -45,6 +45,7 @@ local platform = {}
 ---@field when aicr.platform.When
 ---@field dependencies? table[]
 ---@field jobTemplate? table
+---@field jobTemplatePatch? table[] RFC 6902
 ---@field orchestration? {topology: table}
 ---@field preCommand? string[] lines of bash
 ---@field mpiArgs? string[]

@@ -68,7 +68,9 @@ local FIELDS <const> = {
 function M.matches(when, context)
   for field, matcher in pairs(value.opt(when) or {}) do
     local wanted = value.opt(matcher)
-    if wanted ~= nil and not FIELDS[field](wanted, context) then
+    if not FIELDS[field] then
+      value.invalid("override", "when.%s is not known%s", field, value.suggestion(field, value.keys(FIELDS)))
+    elseif wanted ~= nil and not FIELDS[field](wanted, context) then
       return false
     end
   end

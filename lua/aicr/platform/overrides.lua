@@ -128,6 +128,7 @@ local FIELDS <const> = {
   name = need_text, when = match.check, framework = check_framework, dependencies = check_dependencies,
   podSpec = check_pod, jobAnnotations = check_annotations, trainerEnv = check_env, rankEnv = check_env,
   mpiArgs = need_texts, preCommand = need_texts, topologyKey = need_text, jobTemplate = need_map,
+  jobTemplatePatch = need_list,
 }
 
 local function check_row(at, row, names)
@@ -263,7 +264,7 @@ end
 local function assemble(row, entry, is_mpi, user)
   local out = {
     name = row.name, when = row.when, dependencies = row.dependencies, mpiArgs = row.mpiArgs,
-    preCommand = row.preCommand, jobTemplate = row.jobTemplate,
+    preCommand = row.preCommand, jobTemplate = row.jobTemplate, jobTemplatePatch = row.jobTemplatePatch,
   }
   local patch = runtime_patch(row, entry)
   if patch then

@@ -6,6 +6,7 @@ local json = require "aicr.json"
 local match = require "aicr.platform.match"
 local merge = require "aicr.platform.merge"
 local overrides = require "aicr.platform.overrides"
+local patch = require "aicr.platform.patch"
 local runtime = require "aicr.platform.runtime"
 local value = require "aicr.platform.value"
 
@@ -132,13 +133,12 @@ end
 
 --- Applies one row to {job, dependencies, orchestration}; a new state.
 local function apply(state, row)
-  if value.opt(row.jobTemplatePatch) ~= nil then
-    value.invalid("override", "row %s: jobTemplatePatch is not read here; write it as jobTemplate",
-      value.quoted(row.name or "of the user"))
-  end
   local after = { job = state.job, dependencies = state.dependencies, orchestration = state.orchestration }
   if value.opt(row.jobTemplate) then
     after.job = merge.merge_job(state.job, row.jobTemplate)
+  end
+  if value.opt(row.jobTemplatePatch) ~= nil then
+    after.job = patch.apply(after.job, row.jobTemplatePatch)
   end
   for _, object in ipairs(value.list(row.dependencies)) do
     after.dependencies = merge.merge_dependency(after.dependencies, object)
@@ -199,6 +199,29 @@ local function check(run)
   end
 end
 
+local function train_job_of(job)
+  local v = job
+  for _, key in ipairs { "spec", "workload", "trainJob" } do
+    v = value.is_map(v) and v[key] or nil
+  end
+  if not value.is_map(v) or not value.is_map(v.trainer) then
+    value.invalid("override", "the overrides leave the job no spec.workload.trainJob.trainer")
+  end
+  return v
+end
+
+-- The launcher has no GPU, but where all nodes are tainted it has no other place either.
+local function tolerate_alike(dependencies)
+  for _, object in ipairs(dependencies) do
+    local jobs = object.kind == runtime.KIND and object.spec.template.spec.replicatedJobs
+    local worker, launcher = value.named(jobs, runtime.NODE), value.named(jobs, runtime.LAUNCHER)
+    if worker and launcher then
+      local pod = launcher.template.spec.template.spec
+      pod.tolerations = pod.tolerations or value.copy(worker.template.spec.template.spec.tolerations)
+    end
+  end
+end
+
 --- The run with the given rows applied.
 ---@param run aicr.platform.Run
 ---@param rows table[] as `build_overrides` gives them
@@ -219,14 +242,16 @@ function M.compose(run, rows)
     m.changed = m.changed or not value.equal(state, after)
     state = after
   end
-  local train_job = state.job.spec.workload.trainJob
+  local train_job = train_job_of(state.job)
+  local dependencies = runtime.gang_schedule(state.dependencies, run.Runtime)
+  tolerate_alike(dependencies)
   local rows_out = json.array()
   for i, m in ipairs(matched) do
     rows_out[i] = { name = m.name, index = m.index, changed = m.changed, user = m.user }
   end
   return {
     rows = rows_out,
-    dependencies = runtime.gang_schedule(state.dependencies, run.Runtime),
+    dependencies = dependencies,
     trainer = train_job.trainer,
     topology = state.orchestration.topology,
     train_job = {
