@@ -304,9 +304,9 @@ end
 ---@param want {floor: number, text: string, tolerance: number, image: string|nil} text: the floor as it was written
 ---@return string phrase
 function M.measure(ctx, figure, log, want)
-  ctx:series("busbw", "bytes", "GB/s", points(figure.curve, "busbw"))
-  ctx:series("algbw", "bytes", "GB/s", points(figure.curve, "algbw"))
   ctx:series("time", "bytes", "µs", points(figure.curve, "time_us"))
+  ctx:series("algbw", "bytes", "GB/s", points(figure.curve, "algbw"))
+  ctx:series("busbw", "bytes", "GB/s", points(figure.curve, "busbw"))
   ctx:evidence("%s", describe(figure))
   local image = want.image and (" (runtime image: %s)"):format(want.image) or ""
   ctx:evidence("%.2f GB/s%s at %s, by the %s; constraint %s", figure.busbw, image, size_text(figure.size), figure.from,

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- The report for people (cli-and-reports.md 6).
+local curve = require "aicr.report.curve"
 local diff = require "aicr.report.diff"
 local styles = require "aicr.report.style"
 local text = require "aicr.report.text"
@@ -274,6 +275,17 @@ local function findings(page, run, result)
   end
 end
 
+--- The table of a benchmark.
+local function table_of(page, result, indent)
+  local lines = curve.lines(result, page.style, indent)
+  if #lines > 0 then
+    page:blank()
+  end
+  for _, line in ipairs(lines) do
+    page:hang((" "):rep(indent), indent, line)
+  end
+end
+
 local function measure_lines(result)
   local lines = {}
   for i, m in ipairs(result.measures) do
@@ -304,6 +316,7 @@ local function detail(page, run, result, verbose)
     page:paragraph(6, "in  " .. line, "dim")
   end
   findings(page, run, result)
+  table_of(page, result, 4)
   evidence(page, run, result)
   if verbose then
     last_lines(page, run, log_lines(result), 4)
@@ -343,6 +356,7 @@ local function compared_lines(result)
 end
 
 local function passing_detail(page, run, result)
+  table_of(page, result, 8)
   last_lines(page, run, result.evidence, 8)
   last_lines(page, run, compared_lines(result), 8)
   last_lines(page, run, log_lines(result), 8)

@@ -4,12 +4,13 @@ local M = {}
 
 local UNICODE <const> = {
   pass = "✓", fail = "✗", error = "!", skip = "○", waived = "~",
-  dot = " · ", range = "…", more = "…", differs = "≠",
+  dot = " · ", range = "…", more = "…", differs = "≠", mark = "╎",
+  bar = { "▏", "▎", "▍", "▌", "▋", "▊", "▉", "█" }, spark = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" },
 }
 
 local ASCII <const> = {
   pass = "ok", fail = "FAIL", error = "ERR", skip = "skip", waived = "waiv",
-  dot = " | ", range = "...", more = "...", differs = "!=",
+  dot = " | ", range = "...", more = "...", differs = "!=", mark = "|", bar = { "#" },
 }
 
 local COLOUR <const> = {
@@ -18,7 +19,7 @@ local COLOUR <const> = {
 
 --- Words that stand for characters that ASCII lacks, in text of this program.
 local PLAIN <const> = {
-  ["→"] = "->", ["≥"] = ">=", ["≤"] = "<=", ["…"] = "...", ["·"] = "|", ["—"] = "-", ["≠"] = "!=",
+  ["→"] = "->", ["≥"] = ">=", ["≤"] = "<=", ["…"] = "...", ["·"] = "|", ["—"] = "-", ["≠"] = "!=", ["µ"] = "u",
 }
 
 --- A style for a terminal.
