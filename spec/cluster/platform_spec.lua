@@ -54,16 +54,16 @@ local BODY <const> = [[
       }
     end
 
+    local runs = { { "onprem", "b200", "torch" }, { "nscale", "b200", "mpi" }, { "gcp", "rtxpro6000", "mpi" },
+      { "aws", "h100", "mpi", "kai-scheduler" }, { "aws", "h100", "torch", "kai-scheduler" } }
     for _, name in ipairs(platform.names()) do
-      for _, arch in ipairs { "h100", "b200", "gb300", "rtxpro6000" } do
-        for _, framework in ipairs { "torch", "mpi" } do
-          local words = ("%s %s %s"):format(name, arch, framework)
-          local built = run_of(name, arch, framework, arch == "b200" and "kai-scheduler" or nil)
-          for _, object in ipairs(built.dependencies) do
-            if KINDS[object.kind] then
-              try(object, words, { dry_run = true })
-            end
-          end
+      runs[#runs + 1] = { name, "h100", "torch" }
+      runs[#runs + 1] = { name, "gb300", "mpi" }
+    end
+    for _, run in ipairs(runs) do
+      for _, object in ipairs(run_of(table.unpack(run)).dependencies) do
+        if KINDS[object.kind] then
+          try(object, table.concat(run, " "), { dry_run = true })
         end
       end
     end
@@ -85,7 +85,7 @@ describe("what aicr.platform builds", function()
         "create resourceclaimtemplates.resource.k8s.io",
       }, BODY)
       assert.same({}, noted.problems)
-      assert.is_true(noted.tried > 80)
+      assert.is_true(noted.tried > 35)
     end)
   end)
 end)
