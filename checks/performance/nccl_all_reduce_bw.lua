@@ -43,6 +43,7 @@ termination message agree. What could not be measured is an error, never a pass.
     local figure = benchmark.figure(ctx, asked, size, result)
     return verdict.measure(ctx, figure, result.log, {
       floor = asked.floor, text = asked.floor_text, tolerance = ctx.params.tolerance, image = asked.image,
+      wired = not asked.carrier,
     })
   end,
 }

@@ -136,6 +136,8 @@ local ROWS <const> = {
     { recipe = fixture_recipe { "accelerator: h100", "accelerator: b100" } } },
   { "an accelerator of a file that is not written yet", "error INVALID_REQUEST not-available", "b200/gke",
     { recipe = fixture_recipe { "accelerator: h100", "accelerator: b200" } } },
+  { "another platform", "error INVALID_REQUEST not-available", "h100/eks", { args = { "--platform", "aws" } } },
+  { "a platform without a benchmark", "skip - not-supported", "h100/oke", { args = { "--platform", "oci" } } },
   { "R-03 one GPU node", "fail NOT_FOUND too-few-nodes", "lyra-gpu-a",
     { cluster = nodes(function(items) table.remove(items, 2) end) }, "delivered-artifact" },
   { "one GPU node and a cordoned one", "fail NOT_FOUND too-few-nodes", "cordoned: lyra-gpu-b",

@@ -1,8 +1,8 @@
 ---@meta aicr.nccl_verdict
 -- SPDX-License-Identifier: Apache-2.0
 
---- From what a benchmark wrote to its verdict (nccl-benchmark.md 5.4 rules 7 and 8, design 13). What was measured and is
---- wrong is a fault, for `ctx:fail`; what could not be measured is raised.
+--- From what a benchmark wrote to its verdict (nccl-benchmark.md 5.4 rules 7 and 8, design 13). What was measured and
+--- is wrong is a fault, for `ctx:fail`; what could not be measured is raised.
 ---@class aicr.nccl_verdict
 local verdict = {}
 
@@ -57,7 +57,7 @@ function verdict.why_slow(figure, log) end
 ---@param ctx aicr.ctx
 ---@param figure aicr.nccl_verdict.Figure
 ---@param log string
----@param want {floor: number, text: string, tolerance: number, image: string?}
+---@param want {floor: number, text: string, tolerance: number, image: string?, wired: boolean?}
 ---@return string phrase
 function verdict.measure(ctx, figure, log, want) end
 

@@ -28,7 +28,7 @@ M.needs = { "list nodes", training.needs }
 ---@return table size of `sizing.of`
 function M.size(ctx, request, source)
   local selector = request.selector or source.platform.selector(source)
-  local nodes, err = ctx:try(ctx.k8s.list, ctx.k8s, "nodes")
+  local nodes, err = ctx:try(ctx.k8s.list, ctx.k8s, "nodes", { fields = sizing.FIELDS })
   if err then
     errors.raise {
       code = "INTERNAL", reason = err.reason, cause = err, details = err.details, message = "cannot list the GPU nodes",

@@ -11,6 +11,9 @@ local tree = require "aicr.nccl_runtime.tree"
 local M = {}
 
 local GPU <const>, PRODUCT <const> = "nvidia.com/gpu", "nvidia.com/gpu.product"
+--- What is read of each node.
+M.FIELDS = { "metadata.name", "metadata.labels", "spec.unschedulable", 'status.allocatable["nvidia.com/gpu"]' }
+
 -- Names in a message.
 local SHOWN_MAX <const> = 10
 
