@@ -25,7 +25,7 @@ M.needs = {
   "get leases.coordination.k8s.io", "create,patch leases.coordination.k8s.io anywhere",
   "get customresourcedefinitions.apiextensions.k8s.io",
   "get validatingwebhookconfigurations.admissionregistration.k8s.io", "get services", "list deployments.apps",
-  "get trainingruntimes.trainer.kubeflow.org", "create,update trainingruntimes.trainer.kubeflow.org anywhere",
+  "get trainingruntimes.trainer.kubeflow.org", "create,update,delete trainingruntimes.trainer.kubeflow.org anywhere",
   "get trainjobs.trainer.kubeflow.org", "create,delete trainjobs.trainer.kubeflow.org anywhere",
 }
 
@@ -171,7 +171,10 @@ function M.run(ctx, options)
   local run = { ctx = ctx, options = options, namespace = options.namespace, times = read_times(options.times) }
   run.holder = ("%s/%x-%s"):format(ctx.run_id, ctx:now(), tostring(run):match "%x+$")
   run.lock = lock.new(ctx, options.lock, run.namespace, run.holder, run.times.stale.ms)
-  run.ns = namespace.new(ctx, run.namespace, run.holder, run.lock)
+  run.ns = namespace.new(ctx, run.namespace, run.holder, run.lock, {
+    { resource = api.JOBS, name = options.job.metadata.name },
+    { resource = api.RUNTIMES, name = options.runtime.metadata.name },
+  })
   run.follower = follow.new(run)
   ctx:defer(function()
     namespace.remove(run.ns, LATE_CLEANUP_MS)

@@ -49,6 +49,14 @@ local function pod_path(namespace, name)
   return ("/api/v1/namespaces/%s/pods/%s"):format(namespace, name)
 end
 
+-- The launcher's node has its log no more. In the place of its folder is a file: kubelet has a log made anew that is
+-- not there.
+local function lose_log(namespace)
+  local lost = cluster.command { "sh", "-c", ("d=$(echo %s/n*/pod-logs/%s_spec-job-launcher-*) && rm -r $d/node && "
+    .. "echo >$d/node"):format(cluster.DATA, namespace) }
+  assert(lost.code == 0, lost.stderr)
+end
+
 local ROWS <const> = {
   {
     name = "is run to its end, and its log and termination message are taken",
@@ -182,19 +190,29 @@ local ROWS <const> = {
     name = "whose log its node has lost is taken from the termination message",
     how = { launcher = HELD .. "echo '# Avg bus bandwidth    : 2' >/dev/termination-log" },
     act = running_then(function(namespace)
-      local lost = cluster.command { "sh", "-c", ("rm %s/n*/pod-logs/%s_spec-job-launcher-*/node/*.log"):format(
-        cluster.DATA, namespace) }
-      assert(lost.code == 0, lost.stderr)
+      lose_log(namespace)
       training.go(namespace)
     end),
     outcome = "pass", check = function(result)
+      assert.equal("", result.check.extra.log)
       assert.is_false(result.check.extra.complete)
       assert.equal("# Avg bus bandwidth    : 2", result.check.extra.termination)
+      contains(json.encode(result.check.evidence), "its termination message is taken")
+    end,
+  },
+  {
+    name = "whose log its node has lost is an error where there is no termination message",
+    how = { launcher = HELD }, act = running_then(function(namespace)
+      lose_log(namespace)
+      training.go(namespace)
+    end),
+    outcome = "error", reason = "log-unavailable", code = "INTERNAL", check = function(result)
+      contains(result.check.message, "the log of the launcher spec-job-launcher-0-0-", "cannot be read")
     end,
   },
   {
     name = "whose runtime the webhook sees late is made again until it does",
-    how = { times = { webhook = "60s" }, created = [[
+    how = { times = { webhook = "4m" }, created = [[
       ctx.k8s:create { apiVersion = runtime.apiVersion, kind = runtime.kind, spec = runtime.spec,
         metadata = { name = "copy", namespace = runtime.metadata.namespace, labels = runtime.metadata.labels } }]]
       .. HIDE },

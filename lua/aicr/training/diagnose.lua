@@ -3,6 +3,7 @@
 --- error of its own.
 local api = require "aicr.training.api"
 local native = require "aicr.native.task"
+local reader = require "aicr.training.log"
 local text = require "aicr.native.text"
 local words = require "aicr.training.words"
 
@@ -15,8 +16,6 @@ local ATTACHMENT_MAX <const>, WORKER_LOG_MAX <const> = 48 * 1024, 8 * 1024
 -- Bytes of the last lines of a log that are read, and what a container's state takes beside its log.
 local READ_MAX <const>, STATE_MAX <const> = 1024 * 1024, 768
 local WORKERS_MAX <const>, EVIDENCE_MAX <const> = 16, 4
-
-local UNREADABLE <const> = "unable to retrieve container logs"
 
 -- Valid UTF-8 of at most max bytes, from the end: a bad byte becomes three.
 local function tail(s, max)
@@ -33,7 +32,7 @@ end
 local function launcher_text(ctx, run, pod, ends)
   local container = run.options.launcher.container
   local log, err = logs(ctx, pod, run.namespace, { container = container, deadline_ms = ends })
-  if log and log ~= "" and not log:find(UNREADABLE, 1, true) then
+  if log and log ~= "" and not reader.is_unreadable(log) then
     return log
   end
   local why = err and "the log cannot be read: " .. tostring(err) or log == "" and "the log is empty"

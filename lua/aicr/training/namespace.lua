@@ -51,16 +51,17 @@ local function sent(err)
   return details.transport ~= "refused" and details.transport ~= "dns" and details.attempts ~= 0
 end
 
+-- ns.lost: it may come into being without an answer.
 local function create(ns)
-  ns.sent, ns.uid = true, nil
+  ns.sent, ns.lost, ns.uid = true, true, nil
   local ok, made = pcall(api.create, api.marked({
     apiVersion = "v1", kind = "Namespace", metadata = { name = ns.name },
   }, ns.ctx.run_id, ns.holder))
   if ok then
-    ns.uid = made.metadata.uid
+    ns.uid, ns.lost = made.metadata.uid, false
     return true
   elseif api.is(made, "already-exists") then
-    ns.sent = false
+    ns.lost = false -- it may be ours, made by an attempt whose answer was lost: it says so
     return false
   end
   ns.sent = native.stopping() or sent(made)
@@ -85,9 +86,10 @@ end
 --- @param name string
 --- @param holder string names this run and no other
 --- @param lock table of aicr.training.lock, in that namespace
---- @return table ns {ctx=, name=, holder=, lock=, sent=(it was asked for), uid=, reclaimed=, removed=}
-function M.new(ctx, name, holder, lock)
-  return { ctx = ctx, name = name, holder = holder, lock = lock }
+--- @param contents table[] what is removed first: {resource=, name=}
+--- @return table ns those, and: sent (it was asked for), lost, uid, reclaimed, removed
+function M.new(ctx, name, holder, lock, contents)
+  return { ctx = ctx, name = name, holder = holder, lock = lock, contents = contents }
 end
 
 --- Makes the namespace, waiting for an old one of that name to finish terminating. Raises CONFLICT/`namespace-foreign`,
@@ -174,8 +176,17 @@ local function patiently(ns, ends, f)
   end
 end
 
--- Pods that would take their time are told to hurry: the namespace stays as long as they do.
+-- The namespace's controller looks some seconds later, and some seconds apart: what takes its time or waits for others
+-- to let go of it is removed until then.
 local function hurry(ns, ends)
+  for _, one in ipairs(ns.contents) do
+    pcall(function()
+      local object = api.find(one.resource, one.name, ns.name, ends)
+      if object then
+        api.delete(one.resource, one.name, ns.name, object.metadata.uid, nil, ends)
+      end
+    end)
+  end
   pcall(function()
     local runners = {}
     for _, pod in ipairs(api.list("pods", ns.name)) do
@@ -198,10 +209,9 @@ local function own_uid(ns, ends)
     if object then
       local uid = object.metadata.uid
       return (ns.uid and uid == ns.uid or not ns.uid and is_own(ns, object)) and uid or nil
-    elseif ns.uid or native.monotonic() + POLL_MS >= ends then
+    elseif not ns.lost or native.monotonic() + POLL_MS >= ends then
       return nil
     end
-    -- The answer was lost: it may come into being only now.
     native.sleep(POLL_MS)
   end
 end

@@ -102,6 +102,13 @@ function M.remove_job(ctx, name, namespace, time)
   end
 end
 
+-- The TrainJob that an attempt made whose answer was lost, nil: it is another run's.
+local function made_before(object)
+  local there = api.find(api.JOBS, object.metadata.name, object.metadata.namespace)
+  local holder = there and api.at(there, "metadata", "annotations")[api.HOLDER]
+  return holder ~= nil and holder == object.metadata.annotations[api.HOLDER] and there or nil
+end
+
 --- Makes the TrainJob: again while the webhook does not see the runtime, and after removing an old one of that name.
 --- @param ctx aicr.ctx
 --- @param object table with our labels and its namespace
@@ -117,6 +124,10 @@ function M.make_job(ctx, object, times, trying)
     local ok, made = pcall(api.create, object)
     if ok then
       return made
+    end
+    local own = api.is(made, "already-exists") and made_before(object)
+    if own then
+      return own
     end
     trying(false)
     if api.is(made, "already-exists") then
