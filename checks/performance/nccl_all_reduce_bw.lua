@@ -1,25 +1,17 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- All-reduce between the nodes must reach the recipe's floor, over the wiring that the recipe delivers (gke-tcpxo.md
 --- 5). Where the benchmark's runtime comes from on a platform is a file in lua/aicr/nccl_runtime/.
-local advice = require "aicr.nccl_runtime.advice"
-local benchmark = require "aicr.nccl_runtime.benchmark"
-local gke = require "aicr.nccl_runtime.gke"
-local params = require "aicr.nccl_runtime.params"
-local request = require "aicr.nccl_runtime.request"
-local source = require "aicr.nccl_runtime.source"
-local verdict = require "aicr.nccl_verdict"
-
-local PLATFORMS <const> = { gcp = gke }
+local benchmark = require "aicr.nccl_benchmark"
 
 return {
-  name = request.NAME,
+  name = benchmark.NAME,
   phase = "performance",
   summary = "All-reduce bus bandwidth between the nodes reaches the recipe's floor",
   tags = { "nccl", "network", "slow" },
   timeout = "30m",
   exclusive = true,
-  params = params.declare(),
-  needs = { benchmark.needs, gke.needs },
+  params = benchmark.params,
+  needs = benchmark.needs,
   doc = [[
 Training stands or falls with the bandwidth at which GPUs of different nodes exchange gradients. The check runs
 all_reduce_perf of nccl-tests under MPI on all GPU nodes, as a Kubeflow TrainJob in a namespace of its own, and holds
@@ -33,17 +25,12 @@ its daemon: a good number over the wrong wiring does not pass.
 
 The number counts when the sweep is complete, its values were checked and are right, and the log and the launcher's
 termination message agree. What could not be measured is an error, never a pass. All that the check makes is removed.]],
-  fixes = advice.FIXES,
+  fixes = benchmark.fixes,
 
   run = function(ctx)
-    local asked = request.read(ctx)
-    local from = source.choose(ctx, asked, PLATFORMS)
-    local size = benchmark.size(ctx, asked, from)
-    local result = benchmark.run(ctx, asked, from, size)
-    local figure = benchmark.figure(ctx, asked, size, result)
-    return verdict.measure(ctx, figure, result.log, {
-      floor = asked.floor, text = asked.floor_text, tolerance = ctx.params.tolerance, image = asked.image,
-      wired = not asked.carrier,
-    })
+    local asked = benchmark.asked(ctx)
+    local from = benchmark.source(ctx, asked)
+    local size = benchmark.nodes(ctx, asked, from)
+    return benchmark.judge(ctx, asked, size, benchmark.run(ctx, asked, from, size))
   end,
 }
