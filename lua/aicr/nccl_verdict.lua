@@ -129,6 +129,13 @@ local function check_launch(run, log, asked)
   if asked.ranks and ranks and ranks ~= asked.ranks then
     undecided("launch", "rank-count", log, "%d ranks were asked for, the log lists %d", asked.ranks, ranks)
   end
+  -- Between the GPUs of one node the number says nothing of the fabric.
+  local hosts = #run.hosts
+  if asked.hosts and hosts > 0 and run.ranks_listed == ranks and hosts ~= asked.hosts then
+    undecided("launch", "host-count", log, "the ranks were to run on %d nodes, the log lists %d", asked.hosts, hosts)
+  elseif hosts == 1 and run.ranks_listed == ranks then
+    undecided("launch", "host-count", log, "all %d ranks ran on one node", ranks)
+  end
 end
 
 -- What makes a whole table unfit, by the words of `nccl.select`: subject, reason, sentence.
@@ -231,11 +238,12 @@ end
 --- The figure to judge by: `{busbw, algbw, time_us, size, type, redop, from = "log" or "termination message", ranks,
 --- hosts, network, curve}`; or nil and a fault `{code, reason, message, details}`, reason `wrong-values`. Raises
 --- INTERNAL, no verdict: `no-rows`, `incomplete-sweep`, `evidence-disagrees`, `other-collective`, `mpi-not-enabled`,
---- `rank-count`, `unsupported-format`, `benchmark-errors`, `unvalidated`, `interleaved-runs`, `not-finite`,
---- `inconsistent-row`.
+--- `rank-count`, `host-count`, `unsupported-format`, `benchmark-errors`, `unvalidated`, `interleaved-runs`,
+--- `not-finite`, `inconsistent-row`.
 ---@param log string
 ---@param termination string|nil
----@param asked {min_bytes: integer|nil, max_bytes: integer|nil, ranks: integer|nil} nil: what the log says
+---@param asked {min_bytes: integer|nil, max_bytes: integer|nil, ranks: integer|nil, hosts: integer|nil} nil: what the
+--- log says
 ---@return table|nil figure
 ---@return table|nil fault
 function M.read(log, termination, asked)

@@ -7,7 +7,7 @@ local nccl_log = require "spec.support.nccl_log"
 local verdict = require "aicr.nccl_verdict"
 
 local G16 <const>, G8 <const> = 17179869184, 8589934592
-local ASKED <const> = { min_bytes = 1024, max_bytes = G16, ranks = 16 }
+local ASKED <const> = { min_bytes = 1024, max_bytes = G16, ranks = 16, hosts = 2 }
 
 local function figure_of(log, termination, asked)
   local figure, fault = verdict.read(log, termination, asked or ASKED)
@@ -85,6 +85,9 @@ describe("there is no figure", function()
     { "values were not checked", "unvalidated", nccl_log.log { validation = 0 }, nil },
     { "nor were those of the message", "unvalidated", "", nccl_log.termination(nccl_log.log { validation = 0 }) },
     { "as many ranks as were not asked for", "rank-count", nccl_log.log { ranks = 8 }, nil },
+    { "on one node", "host-count", nccl_log.log { hosts = 1 }, nil },
+    { "on one node, of a supplied runtime", "host-count", nccl_log.log { hosts = 1 }, nil, {} },
+    { "on more nodes", "host-count", nccl_log.log { hosts = 4 }, nil },
     { "another collective", "other-collective", (whole:gsub("all_reduce_perf", "all_gather_perf")), nil },
     { "each process ran alone", "mpi-not-enabled", (whole:gsub("Rank  1 ", "Rank  0 ")), nil },
     { "the bandwidth is no number", "not-finite", (whole:gsub("338%.33", "   inf")), nil },

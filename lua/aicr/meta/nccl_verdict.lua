@@ -10,6 +10,7 @@ local verdict = {}
 ---@field min_bytes? integer
 ---@field max_bytes? integer nil: the log says what was asked for
 ---@field ranks? integer nil: not compared
+---@field hosts? integer nil: at least two
 
 ---@class aicr.nccl_verdict.Figure
 ---@field busbw number GB/s
@@ -36,7 +37,7 @@ local verdict = {}
 function verdict.size_text(bytes) end
 
 --- The figure to judge by, or nil and a fault `wrong-values`. Raises INTERNAL (no verdict): `no-rows`,
---- `incomplete-sweep`, `evidence-disagrees`, `other-collective`, `mpi-not-enabled`, `rank-count`,
+--- `incomplete-sweep`, `evidence-disagrees`, `other-collective`, `mpi-not-enabled`, `rank-count`, `host-count`,
 --- `unsupported-format`, `benchmark-errors`, `unvalidated`, `interleaved-runs`, `not-finite`, `inconsistent-row`.
 ---@param log string
 ---@param termination? string

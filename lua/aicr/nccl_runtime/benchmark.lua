@@ -86,12 +86,14 @@ local LAUNCH <const> = {
   ["launcher-failed"] = true, ["launcher-deleted"] = true, ["launcher-timeout"] = true, ["job-failed"] = true,
 }
 
--- What the log must show: the sweep and the ranks that were asked for. A supplied runtime has its own.
+-- What the log must show: the sweep, the ranks and the nodes that were asked for. A supplied runtime has its own.
 local function asked_of(request, size)
   if request.carrier then
     return {}
   end
-  return { min_bytes = request.min_bytes, max_bytes = request.max_bytes, ranks = size.total }
+  return {
+    min_bytes = request.min_bytes, max_bytes = request.max_bytes, ranks = size.total, hosts = size.workers,
+  }
 end
 
 -- The last lines of a log, at most so many bytes.
