@@ -113,6 +113,10 @@ bool kube_call_take(struct kube_call *call, struct kube_answer *answer);
 /* call_page.c: the pages of a list. False without memory. */
 bool kube_call_begin_page(struct kube_call *call);
 void kube_call_end_page(struct kube_call *call);
+/* Is the answer a 404 to a further page? Then the call fails. The resource was
+ * there a page ago, so this proves no absence; and a list of which something
+ * was given out does not begin again, elsewhere or here. */
+bool kube_call_lost_page(struct kube_call *call);
 /* Gives up what was asked for ahead. */
 void kube_call_drop_ahead(struct kube_call *call);
 /* What may be shown of the answer: how it begins. */

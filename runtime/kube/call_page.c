@@ -58,7 +58,16 @@ const char *kube_call_head(const struct kube_call *call, size_t *len)
   return *len == 0 ? "" : a->body.data;
 }
 
-/* The answer cannot be unpacked: as if it had not come. */
+/* What came is no page: as if it had not come. */
+static void fail_page(struct kube_call *call, const char *reason)
+{
+  struct kube_answer *a = &call->answer;
+  a->http = 0;
+  a->transport = KUBE_TRANSPORT_CUT;
+  a->reason = reason;
+  kube_call_fail_answer(call, KUBE_SERVED_UNKNOWN);
+}
+
 static void fail_packed(struct kube_call *call, enum kube_gunzip_result why)
 {
   struct kube_answer *a = &call->answer;
@@ -67,13 +76,21 @@ static void fail_packed(struct kube_call *call, enum kube_gunzip_result why)
     kube_call_fail(call);
     return;
   }
-  a->http = 0;
-  a->transport = KUBE_TRANSPORT_CUT;
-  a->reason =
-      why == KUBE_GUNZIP_TOO_LARGE ? "response-too-large" : "bad-encoding";
   snprintf(a->detail, sizeof a->detail, "page %u, %zu bytes", call->pages,
            a->body.len);
-  kube_call_fail_answer(call, KUBE_SERVED_UNKNOWN);
+  fail_page(call, why == KUBE_GUNZIP_TOO_LARGE ? "response-too-large"
+                                               : "bad-encoding");
+}
+
+bool kube_call_lost_page(struct kube_call *call)
+{
+  struct kube_answer *a = &call->answer;
+  if (call->rq.page == NULL || a->http != 404) {
+    return false;
+  }
+  snprintf(a->detail, sizeof a->detail, "page %u, HTTP 404", call->pages + 1);
+  fail_page(call, "page-not-found");
+  return true;
 }
 
 /* Feeds the list with more of the page. False when the call failed. */
@@ -205,6 +222,7 @@ static enum kube_call_state finish_page(struct kube_call *call)
   if (call->list.next_page == NULL) {
     kube_record_end(call);
     kube_call_end_page(call);
+    kube_call_drop_ahead(call); /* the list took its token back */
     call->phase = PHASE_END;
     return KUBE_CALL_END;
   }

@@ -405,6 +405,9 @@ bool kube_call_take(struct kube_call *call, struct kube_answer *answer)
   if (may_restart(call)) {
     return !restart(call);
   }
+  if (kube_call_lost_page(call)) {
+    return true;
+  }
   bool asks = call->rq.verb != KUBE_RAW && (a->http == 403 || a->http == 404 ||
                                             a->error.code != AICR_CODE_NONE);
   if (asks && b->ops->served == NULL) {

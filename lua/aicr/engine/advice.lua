@@ -48,6 +48,7 @@ local FIX <const> = {
   ["tls-handshake"] = "see whether a TLS server is at that address, and what a proxy makes of it: kubectl cluster-info",
   ["tls-config"] = "correct the certificate or key that the kubeconfig names: kubectl config view --minify",
   ["connection-lost"] = AGAIN,
+  ["page-not-found"] = AGAIN,
   deadline = AGAIN,
   throttled = AGAIN,
   unavailable = AGAIN,
