@@ -157,12 +157,21 @@ local function has(problems, word)
   return false
 end
 
+-- The first error that the benchmark told of, nil when there is none. A last error of NCCL may stand below the footer
+-- of a run that went well.
+local function failure_of(run)
+  for _, failure in ipairs(run and run.errors or {}) do
+    if failure.kind ~= "error" then
+      return text.printable(failure.text)
+    end
+  end
+  return nil
+end
+
 local function check_sound(run, selection, log)
   for _, row in ipairs(UNFIT) do
     if has(selection.problems, row[1]) then
-      local first = run.errors[1]
-      undecided(row[2], row[3], log, "%s%s", row[4], row[1] == "errors" and first
-        and ": " .. text.printable(first.text) or "")
+      undecided(row[2], row[3], log, "%s%s", row[4], row[1] == "errors" and ": " .. (failure_of(run) or "") or "")
     end
   end
 end
@@ -227,6 +236,8 @@ local function choose(run, selection, said, wanted, log)
     return selection
   elseif not in_message then
     incomplete(run, selection, said, wanted, log)
+  elseif failure_of(run) then
+    undecided("transport", "benchmark-errors", log, "the benchmark met errors: %s", failure_of(run))
   elseif said.wrong == nil then
     undecided("correctness", "unvalidated", log, "the values were not checked")
   elseif not finite(said.busbw) then
@@ -236,7 +247,8 @@ local function choose(run, selection, said, wanted, log)
 end
 
 --- The figure to judge by: `{busbw, algbw, time_us, size, type, redop, from = "log" or "termination message", ranks,
---- hosts, network, curve}`; or nil and a fault `{code, reason, message, details}`, reason `wrong-values`. Raises
+--- hosts, network, curve}`; or nil and a fault `{code, reason, message, details}`, reasons `wrong-values`,
+--- `below-own-floor`. Raises
 --- INTERNAL, no verdict: `no-rows`, `incomplete-sweep`, `evidence-disagrees`, `other-collective`, `mpi-not-enabled`,
 --- `rank-count`, `host-count`, `unsupported-format`, `benchmark-errors`, `unvalidated`, `interleaved-runs`,
 --- `not-finite`, `inconsistent-row`.
@@ -257,6 +269,10 @@ function M.read(log, termination, asked)
   end
   local selection, said = run and nccl.select(run), message_figure(rows)
   local figure = choose(run, selection, said, wanted_size(run, selection, asked), log)
+  if run and run.bw_status == "FAILED" then
+    return nil, about("speed", "below-own-floor", ("%.2f GB/s at %s, and the benchmark's own floor (NCCL_TESTS_MIN_BW)"
+      .. " was not reached"):format(figure.busbw, size_text(figure.size)))
+  end
   figure.ranks = run and (run.group_ranks or run.ranks)
   figure.hosts = run and #run.hosts or 0
   figure.network = result.evidence and result.evidence.network

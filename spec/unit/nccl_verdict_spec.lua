@@ -123,6 +123,24 @@ describe("wrong values are a verdict", function()
   end
 end)
 
+describe("what the benchmark itself says", function()
+  it("of its own floor is a verdict", function()
+    local log = nccl_log.log():gsub("(# Avg bus bandwidth    : %S+) ", "%1 FAILED")
+    local figure, fault = verdict.read(log, nil, ASKED)
+    assert.is_nil(figure)
+    assert.same({ "INTERNAL", "below-own-floor", "speed" }, { fault.code, fault.reason, fault.details.subject })
+  end)
+
+  it("of an error goes before the termination message", function()
+    local log = nccl_log.log { last = 1024, footer = false }
+      .. "worker-0: Test NCCL failure all_reduce.cu:45 'unhandled system error (run with NCCL_DEBUG=INFO)'\n"
+    local ok, err = pcall(verdict.read, log, nccl_log.termination(nccl_log.log()), ASKED)
+    assert.is_false(ok)
+    assert.equal("benchmark-errors", err.reason)
+    assert.truthy(err.message:find("unhandled system error", 1, true), err.message)
+  end)
+end)
+
 describe("a slow benchmark", function()
   it("points at sockets", function()
     local log = "worker-0:500:600 [0] NCCL INFO Using network Socket\n" .. nccl_log.log { busbw = 4.05 }

@@ -36,9 +36,10 @@ local verdict = {}
 ---@nodiscard
 function verdict.size_text(bytes) end
 
---- The figure to judge by, or nil and a fault `wrong-values`. Raises INTERNAL (no verdict): `no-rows`,
---- `incomplete-sweep`, `evidence-disagrees`, `other-collective`, `mpi-not-enabled`, `rank-count`, `host-count`,
---- `unsupported-format`, `benchmark-errors`, `unvalidated`, `interleaved-runs`, `not-finite`, `inconsistent-row`.
+--- The figure to judge by, or nil and a fault: `wrong-values`, `below-own-floor`. Raises INTERNAL (no verdict):
+--- `no-rows`, `incomplete-sweep`, `evidence-disagrees`, `other-collective`, `mpi-not-enabled`, `rank-count`,
+--- `host-count`, `unsupported-format`, `benchmark-errors`, `unvalidated`, `interleaved-runs`, `not-finite`,
+--- `inconsistent-row`.
 ---@param log string
 ---@param termination? string
 ---@param asked aicr.nccl_verdict.Asked
