@@ -20,10 +20,14 @@ local MERGE <const> = "application/merge-patch+json"
 local PROFILE <const> = "host/bin/nvidia/lib64/nccl-env-profile.sh"
 local GPU <const> = "nvidia.com/gpu"
 
+local LABELS <const> = {
+  "cloud.google.com/gke-accelerator", GPU .. ".product", "node.kubernetes.io/instance-type",
+}
+
 -- Waits short enough for a test; a name ends as those of the check's parameters.
 local PARAMS <const> = {
   probe_image = "aicr.local/busybox:1", trainer_interval = "200ms", webhook_interval = "100ms", log_interval = "100ms",
-  look_interval = "500ms", lock_renew = "1s", cleanup_timeout = "60s", trainer_timeout = "3s",
+  look_interval = "1s", cleanup_timeout = "60s", trainer_timeout = "3s",
 }
 
 --- Changes a node's object.
@@ -58,7 +62,7 @@ local function dress(is_on)
   for i, name in ipairs(NODES) do
     local meta = recorded[i].metadata
     local labels, annotations = {}, {}
-    for _, label in ipairs { "cloud.google.com/gke-accelerator", GPU .. ".product", "node.kubernetes.io/instance-type" } do
+    for _, label in ipairs(LABELS) do
       labels[label] = is_on and meta.labels[label] or json.null
     end
     for key, value in pairs(meta.annotations) do
@@ -90,6 +94,7 @@ end
 --- Before all.
 function M.begin()
   image.make()
+  image.serve()
   gke.begin()
   M.bring()
   dress(true)
@@ -98,12 +103,60 @@ end
 --- After all.
 function M.finish()
   dress(false)
+  image.serve_no_more()
   gke.finish()
+end
+
+--- A recipe that ships no runtime.
+---@param has_trainer? boolean does it declare Trainer?
+---@return string
+function M.plain_recipe(has_trainer)
+  local text = files.read(M.RECIPE)
+  text = text:gsub("\nconfiguration:.-\nconstraints:", "\nconstraints:", 1)
+  return (text:gsub("\n  %- name: kubeflow%-trainer.-\ndeploymentOrder",
+    (has_trainer and "\n  - {name: kubeflow-trainer, type: Helm}" or "") .. "\ndeploymentOrder", 1))
+end
+
+local function job(name, text, more)
+  local container = {
+    name = "node", image = image.NGC, imagePullPolicy = "Never", command = json.array { "sh", "-c", text },
+  }
+  local spec = { restartPolicy = "Never", terminationGracePeriodSeconds = 0, containers = json.array { container } }
+  local entry = { name = name, replicas = 1, template = { spec = { backoffLimit = 0, template = { spec = spec } } } }
+  for key, value in pairs(more or {}) do
+    entry[key] = value
+  end
+  return entry
+end
+
+--- Shell words that wait for M.go.
+M.HOLD = "until [ -e /tmp/go ]; do sleep 0.1; done\n"
+
+--- A runtime to supply: its workers need no GPU, so that many runs fit beside each other.
+---@param launcher string shell text
+---@param more? table of the launcher's job
+---@return string
+function M.supplied(launcher, more)
+  return json.encode {
+    apiVersion = "trainer.kubeflow.org/v1alpha1", kind = "TrainingRuntime",
+    metadata = {
+      name = "spec-runtime", namespace = "${NAMESPACE}", labels = { ["trainer.kubeflow.org/framework"] = "mpi" },
+    },
+    spec = {
+      mlPolicy = { numNodes = 2, mpi = { numProcPerNode = 8, mpiImplementation = "OpenMPI",
+        sshAuthMountPath = "/tmp/mpi-keys", runLauncherAsNode = false } },
+      template = { spec = {
+        network = { enableDNSHostnames = true, publishNotReadyAddresses = true },
+        successPolicy = { operator = "All", targetReplicatedJobs = json.array { "launcher" } },
+        replicatedJobs = json.array { job("launcher", launcher, more), job("node", "sleep 600") },
+      } },
+    },
+  }
 end
 
 --- Starts the suite.
 ---@param how table params (of the check, over PARAMS), words (more of the command line), recipe (its path), only (the
---- check alone), before, keep, env
+--- check alone), and of cluster_run: namespace, before, keep, env
 ---@return table run
 function M.start(how)
   local args = { "--recipe", how.recipe or M.RECIPE, "--log-level", "trace", how.only and M.CHECK or M.SUITE }
@@ -114,22 +167,22 @@ function M.start(how)
     end
   end
   table.move(how.words or {}, 1, #(how.words or {}), #args + 1, args)
-  return runs.start(nil, { args = args, check = M.CHECK, keep = how.keep, before = how.before, env = how.env })
+  return runs.start(nil, {
+    args = args, check = M.CHECK, namespace = how.namespace, keep = how.keep, before = how.before,
+    env = how.env or { AICR_RUN_HEARTBEAT = "100ms" },
+  })
 end
 
---- The namespace that a run has made or is about to make.
----@return string
-function M.namespace(run)
-  return run:told("namespaces/(aicr%-nccl%-perf%-default%-[%w-]+)", 60)
-end
+--- How the namespaces of the runs begin, as a pattern.
+M.SPACES = "aicr%-nccl%-perf%-default%-[%w-]+"
 
 --- The pods of a job of a run.
 ---@param namespace string
----@param job "launcher"|"node"
+---@param name "launcher"|"node"
 ---@return table[]
-function M.pods(namespace, job)
+function M.pods(namespace, name)
   return objects.must("GET", ("/api/v1/namespaces/%s/pods?labelSelector=jobset.sigs.k8s.io/replicatedjob-name%%3D%s")
-    :format(namespace, job)).items
+    :format(namespace, name)).items
 end
 
 --- Lets the launcher of a run print its log.

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
---- The images of the all-reduce benchmark on the test cluster: shell scripts in the place of mpirun, sshd and apt-get, and
---- logs that were recorded.
+--- The images of the all-reduce benchmark on the test cluster: shell scripts in the place of mpirun, sshd and apt-get,
+--- and recorded logs.
 local cluster = require "spec.support.cluster"
 local files = require "spec.support.files"
 local json = require "aicr.json"
@@ -10,11 +10,13 @@ local M = {}
 
 --- The names under which the benchmark, its daemon and that of the recorded runtime are known.
 M.NGC = "nvcr.io/nvidia/pytorch:25.06-py3"
-local DAEMONS <const> = {
-  "us-docker.pkg.dev/gce-ai-infra/gpudirect-tcpxo/tcpgpudmarxd-dev:v1.0.21", "registry.example/tcpxo-daemon:v1.0.21",
-}
---- Prints the table that does not reach the floor; that without its last rows; the good one, without being asked to.
-M.SLOW, M.CUT, M.FREE = "aicr.local/nccl:slow", "aicr.local/nccl:cut", "aicr.local/nccl:free"
+local REGISTRY <const>, DAEMON_NAME <const> = "us-docker.pkg.dev", "gce-ai-infra/gpudirect-tcpxo/tcpgpudmarxd-dev"
+local TAG <const> = "v1.0.21"
+local DAEMONS <const> = { ("%s/%s:%s"):format(REGISTRY, DAEMON_NAME, TAG), "registry.example/tcpxo-daemon:" .. TAG }
+--- Prints the table that does not reach the floor; that without its last rows; the good one, without being asked to;
+--- the good one, and is then asked to end.
+M.SLOW, M.CUT, M.FREE, M.LATE = "aicr.local/nccl:slow", "aicr.local/nccl:cut", "aicr.local/nccl:free",
+  "aicr.local/nccl:late"
 
 --- The logs by name; those of two nodes with eight GPUs each.
 M.LOGS = {
@@ -28,13 +30,14 @@ M.LOGS.half = whole:sub(1, #whole - 60)
 local MPIRUN <const> = [[#!/bin/sh
 [ "$1 $2 $3" = "-np 16 --allow-run-as-root" ] || { echo "mpirun: $*"; exit 2; }
 grep -q slots=8 /etc/mpi/hostfile || { cat /etc/mpi/hostfile; exit 2; }
+[ -z "$AICR_LATE" ] || cat /logs/$AICR_LOG
 if [ -n "$AICR_FREE" ]; then sleep 2; else until [ -e /tmp/go ]; do sleep 0.1; done; fi
-cat /logs/$AICR_LOG
+[ -n "$AICR_LATE" ] || cat /logs/$AICR_LOG
 ]]
 local SSHD <const> = [[#!/bin/sh
 [ "$*" = -De ] && [ -s /root/.ssh/authorized_keys ] && grep -q PermitUserEnvironment /etc/ssh/sshd_config || exit 2
 grep NCCL_ /root/.ssh/environment || exit 2
-trap 'exit 0' TERM
+trap 'exit 255' TERM
 while :; do sleep 1 & wait; done
 ]]
 local APT_GET <const> = [[#!/bin/sh
@@ -93,10 +96,47 @@ function M.make()
   image(M.SLOW, folder, { "AICR_LOG=slow" })
   image(M.CUT, folder, { "AICR_LOG=cut" })
   image(M.FREE, folder, { "AICR_LOG=good", "AICR_FREE=1" })
+  image(M.LATE, folder, { "AICR_LOG=good", "AICR_LATE=1" })
   for _, tag in ipairs(DAEMONS) do
     image(tag, folder, {})
   end
   files.remove(folder)
+end
+
+local PORT <const> = 5055
+local MANIFEST <const> = "application/vnd.docker.distribution.manifest.v2+json"
+local NODES <const> = { "n1", "n2" }
+local served
+
+--- A registry that has the manifest of the daemon's image and nothing else: the built-in runtime always pulls it, and
+--- the nodes have the rest. Until M.serve_no_more.
+function M.serve()
+  local socket, folder = cluster.STATE .. "/n1.sock", files.folder()
+  local digest = cluster.command { "ctr", "-a", socket, "-n", "k8s.io", "images", "ls", "name==" .. DAEMONS[1] }
+    .stdout:match "sha256:%x+"
+  local manifest = cluster.command { "ctr", "-a", socket, "-n", "k8s.io", "content", "get", digest }.stdout
+  files.write(("%s/v2/%s/manifests/%s"):format(folder, DAEMON_NAME, TAG), manifest)
+  files.write(folder .. "/httpd.conf", (".%s:%s\n"):format(TAG:match "%d+$", MANIFEST))
+  local address = ("%s:%d"):format(cluster.SERVER:match("//(.*)%.%d+:") .. ".1", PORT)
+  sh("timeout 1800 busybox httpd -f -p %s -h %s -c %s/httpd.conf </dev/null >/dev/null 2>&1 & echo $! >%s/pid", address,
+    folder, folder, folder)
+  served = folder
+  for _, node in ipairs(NODES) do
+    files.write(("%s/%s/registries/%s/hosts.toml"):format(cluster.DATA, node, REGISTRY),
+      ('server = "http://%s"\n[host."http://%s"]\ncapabilities = ["pull", "resolve"]\n'):format(address, address))
+  end
+end
+
+--- Ends it.
+function M.serve_no_more()
+  if served then
+    sh("kill $(cat %s/pid) || :", served)
+    files.remove(served)
+    served = nil
+  end
+  for _, node in ipairs(NODES) do
+    sh("rm -rf %s/%s/registries/%s", cluster.DATA, node, REGISTRY)
+  end
 end
 
 return M
