@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- What a failed call of the Kubernetes client means (gke-tcpxo.md 3.10, validation-model.md 4.1).
---- Decided from the facts in `err.details`, never from the client's own code.
+--- Decided from the facts in `err.details`, never from the client's own code; but where the client
+--- says that a 404 proves nothing, it is none.
 local M = {}
 
 -- The reasons that the API machinery defines. Any other counts as no reason at all.
@@ -34,6 +35,9 @@ local BY_HTTP <const> = {
   [504] = "TIMEOUT",
 }
 
+-- Reasons of a 404 that a proxy may have said, or of which discovery cannot tell what is absent.
+local UNPROVED <const> = { ["unexpected-response"] = true, ["discovery-incomplete"] = true }
+
 local BY_TRANSPORT <const> = {
   deadline = "TIMEOUT",
   canceled = "TIMEOUT",
@@ -64,6 +68,8 @@ function M.classify(err)
   local by_reason = KNOWN[details.status_reason]
   if by_reason then
     return by_reason
+  elseif details.http == 404 and UNPROVED[err.reason] then
+    return "INTERNAL"
   elseif details.http then
     return BY_HTTP[details.http] or "INTERNAL"
   end

@@ -113,7 +113,8 @@ enum kube_resolved kube_live_resolve(struct kube_backend *backend,
 }
 
 /* The reasons stay what they are, but nothing that is said of discovery itself
- * is a verdict on what was looked for. */
+ * is a verdict on what was looked for: that it was not there (404) least of
+ * all, for then no API server has answered. */
 static void note_failure(struct kube_live *l, const struct kube_transfer *t)
 {
   struct kube_failure *f = &l->discovery_failure;
@@ -121,6 +122,9 @@ static void note_failure(struct kube_live *l, const struct kube_transfer *t)
   *f = (struct kube_failure){.verb = "get"};
   snprintf(f->resource, sizeof f->resource, "%.250s", t->path);
   kube_status_error(&t->rq, &t->answer, KUBE_SERVED_UNKNOWN, err, f);
+  if (f->http == 404) {
+    f->http = 0;
+  }
   if (err->verdict) {
     err->verdict = false;
     err->code = AICR_INTERNAL;

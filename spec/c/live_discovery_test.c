@@ -244,7 +244,7 @@ static const struct live_row table[] = {
     {"no such page",
      {{.http = 404, .type = TEXT, .body = "404 page not found\n", ALWAYS}},
      "list gadgets",
-     "INTERNAL/unexpected-response 404",
+     "INTERNAL/unexpected-response",
      "discovery\n"},
     {"a balancer's page",
      {{.type = "text/html", .body = "<html>", ALWAYS}},

@@ -128,6 +128,18 @@ describe("verify.require", function()
     end
   end)
 
+  it("takes no 404 for absent that no API server may have said, or of which it is not known what it is of", function()
+    for _, reason in ipairs { "unexpected-response", "discovery-incomplete" } do
+      local probe = errors.new { code = "INTERNAL", reason = reason, message = "m", details = { http = 404 } }
+      for _, declared in ipairs { true, false } do
+        local code, err = verdict_of(verify.require, fake(declared), { component = "c", probe = probe })
+        assert.equal("INTERNAL", code)
+        assert.equal(reason, err.reason)
+        assert.is_false(err.verdict)
+      end
+    end
+  end)
+
   it("refuses wrong arguments as a script error", function()
     local ok, err = pcall(verify.require, fake(true), { present = true })
     assert.is_false(ok)
