@@ -1,0 +1,13 @@
+-- SPDX-License-Identifier: Apache-2.0
+--- GPUs and RDMA devices by claims on Nscale: is what the fabric needs on every GPU node?
+return {
+  suite = "nscale",
+  platform = "nscale",
+  checks = {
+    "deployment/gpu_nodes.lua",
+    "deployment/fabric_resources.lua",
+    "deployment/dra_devices.lua",
+    "deployment/compute_domains.lua",
+    "deployment/device_plugin.lua",
+  },
+}

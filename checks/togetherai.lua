@@ -1,0 +1,13 @@
+-- SPDX-License-Identifier: Apache-2.0
+--- InfiniBand on Together AI: is what the fabric needs on every GPU node?
+return {
+  suite = "togetherai",
+  platform = "togetherai",
+  checks = {
+    "deployment/gpu_nodes.lua",
+    "deployment/fabric_resources.lua",
+    "deployment/dra_devices.lua",
+    "deployment/compute_domains.lua",
+    "deployment/device_plugin.lua",
+  },
+}

@@ -1,0 +1,180 @@
+-- SPDX-License-Identifier: Apache-2.0
+--- DaemonSets of device plug-ins: which offer a resource, and are they rolled out?
+local errors = require "aicr.native.error"
+local fabric = require "aicr.platform.fabric"
+local node = require "aicr.fleet.node"
+local text = require "aicr.native.text"
+
+local M = {}
+
+local FIELDS <const> = {
+  "metadata.name", "metadata.namespace", "metadata.generation", "spec.template.spec.containers[*].image",
+  "status.observedGeneration", "status.desiredNumberScheduled", "status.updatedNumberScheduled",
+  "status.numberAvailable",
+}
+
+-- The last path segment of an image, without tag and digest.
+local function image_name(image)
+  return (tostring(image):gsub("@.*$", ""):match "[^/]*$":gsub(":.*$", ""))
+end
+
+local function images_of(set)
+  local pod, names = set.spec and set.spec.template and set.spec.template.spec or {}, {}
+  for _, container in ipairs(pod.containers or {}) do
+    names[image_name(container.image)] = true
+  end
+  return names
+end
+
+--- The DaemonSets, each with the names of its images.
+---@param ctx aicr.ctx
+---@return table[]
+function M.list(ctx)
+  local sets = {}
+  for set in ctx.k8s:each("daemonsets.apps", { fields = FIELDS }) do
+    sets[#sets + 1] = {
+      name = ("%s/%s"):format(text.printable(set.metadata.namespace), text.printable(set.metadata.name)),
+      images = images_of(set), generation = set.metadata.generation or 0, status = set.status or {},
+    }
+  end
+  return sets
+end
+
+--- What a plug-in has to offer there: resources of which one is known.
+---@param fleet aicr.fleet.Fleet
+---@return string[]
+function M.resources(fleet)
+  local wanted = {}
+  if not fleet.fabric.claimed_gpus then
+    wanted[1] = node.GPU
+  end
+  for _, resource in ipairs(fleet.fabric.resources) do
+    if #fabric.plugin_images(resource.name) > 0 then
+      wanted[#wanted + 1] = resource.name
+    end
+  end
+  return wanted
+end
+
+--- Those that the parameter daemonset names, nil where it names none. Raises INVALID_REQUEST/`daemonset` for a name of
+--- another form; ends the check with NOT_FOUND/`daemonset-missing`.
+---@param ctx aicr.ctx
+---@param sets table[]
+---@return table[]|nil
+function M.named(ctx, sets)
+  local out = {}
+  for _, name in ipairs(ctx.params.daemonset) do
+    local found
+    for _, set in ipairs(sets) do
+      found = set.name == name and set or found
+    end
+    if not name:match "^[^/]+/[^/]+$" then
+      errors.raise {
+        code = "INVALID_REQUEST", reason = "daemonset",
+        message = ('parameter daemonset: expected NAMESPACE/NAME, found "%s"'):format(text.printable(name)),
+      }
+    elseif not found then
+      ctx:fail {
+        code = "NOT_FOUND", reason = "daemonset-missing",
+        message = ("there is no DaemonSet %s among %d"):format(text.printable(name), #sets),
+      }
+    end
+    out[#out + 1] = found
+  end
+  return #out > 0 and out or nil
+end
+
+--- Those that offer a resource, by their images.
+---@param sets table[]
+---@param resource string
+---@return table[]
+function M.offering(sets, resource)
+  local out = {}
+  for _, set in ipairs(sets) do
+    for _, image in ipairs(fabric.plugin_images(resource)) do
+      if set.images[image] then
+        out[#out + 1] = set
+        break
+      end
+    end
+  end
+  return out
+end
+
+--- Ends the check where no DaemonSet is known to offer a resource: a fail, NOT_FOUND/`no-device-plugin`, where nodes
+--- lack it; else INVALID_REQUEST/`device-plugin-unknown`, no verdict, is raised.
+---@param ctx aicr.ctx
+---@param fleet aicr.fleet.Fleet
+---@param resource string
+---@param looked integer DaemonSets that were looked at
+function M.not_found(ctx, fleet, resource, looked)
+  local without = 0
+  for _, one in ipairs(fleet.nodes) do
+    without = without + (node.amount(one, resource) == 0 and 1 or 0)
+  end
+  local message = ("none of %d DaemonSets is known to offer %s"):format(looked, resource)
+  ctx:coverage { verified = 0, total = fleet.total }
+  if without > 0 then
+    ctx:fail {
+      code = "NOT_FOUND", reason = "no-device-plugin",
+      message = ("%s, and %d of %d GPU nodes have none"):format(message, without, #fleet.nodes),
+    }
+  end
+  errors.raise {
+    code = "INVALID_REQUEST", reason = "device-plugin-unknown",
+    message = ("%s, though all GPU nodes have it: name the one that does with --set daemonset=NAMESPACE/NAME"):format(
+      message),
+  }
+end
+
+--- Their names.
+---@param sets table[]
+---@return string
+function M.names(sets)
+  local names = {}
+  for i, set in ipairs(sets) do
+    names[i] = set.name
+  end
+  return table.concat(names, " ")
+end
+
+-- What is missing of a rollout, nil when nothing is.
+local function missing(set)
+  local status = set.status
+  local desired, updated = status.desiredNumberScheduled or 0, status.updatedNumberScheduled or 0
+  local available = status.numberAvailable or 0
+  if (status.observedGeneration or 0) < set.generation then
+    return ("generation %d was not observed yet, the last is %d"):format(set.generation,
+      status.observedGeneration or 0)
+  elseif updated < desired then
+    return ("%d of %d pods are of its current version"):format(updated, desired)
+  elseif available < desired then
+    return ("%d of %d pods are available"):format(available, desired)
+  end
+end
+
+--- Wants each rolled out, and together a pod for each node that counts. Ends the check with CONFLICT/`not-rolled-out`
+--- or `too-few-pods`.
+---@param ctx aicr.ctx
+---@param fleet aicr.fleet.Fleet
+---@param sets table[]
+function M.require_rolled_out(ctx, fleet, sets)
+  local pods = 0
+  for _, set in ipairs(sets) do
+    local what = missing(set)
+    if what then
+      ctx:coverage { verified = 0, total = fleet.total }
+      ctx:fail { reason = "not-rolled-out", message = ("DaemonSet %s: %s"):format(set.name, what) }
+    end
+    pods = pods + (set.status.desiredNumberScheduled or 0)
+  end
+  if pods < #fleet.nodes then
+    ctx:coverage { verified = 0, total = fleet.total }
+    ctx:fail {
+      reason = "too-few-pods",
+      message = ("%d GPU nodes, but %d pods of %s"):format(#fleet.nodes, pods, M.names(sets)),
+    }
+  end
+end
+
+return M
