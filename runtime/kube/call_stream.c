@@ -36,9 +36,23 @@ static void hold(struct kube_call *call, bool held)
   }
 }
 
+/* Moves what was not taken yet to the front. */
+static void compact(struct kube_call *call)
+{
+  struct aicr_buf *b = &call->lines;
+  if (call->lines_taken > 0) {
+    memmove(b->data, b->data + call->lines_taken, b->len - call->lines_taken);
+    b->len -= call->lines_taken;
+    call->lines_taken = 0;
+  }
+}
+
 /* What came is put behind what waits. A recording gives a text whole. */
 static bool add_part(struct kube_call *call, struct aicr_buf *body)
 {
+  if (call->lines_taken >= call->lines.len - call->lines_taken) {
+    compact(call); /* each byte is moved once for each that was taken */
+  }
   if (call->rq.text && call->lines.len == 0) {
     struct aicr_buf empty = call->lines;
     call->lines = *body;
@@ -76,17 +90,6 @@ static enum kube_call_state give(struct kube_call *call, size_t line_len,
   call->lines_taken += end;
   kube_record_event(call, *text, *len, end);
   return KUBE_CALL_ITEM;
-}
-
-/* Moves what is no whole line yet to the front. */
-static void compact(struct kube_call *call)
-{
-  struct aicr_buf *b = &call->lines;
-  if (call->lines_taken > 0) {
-    memmove(b->data, b->data + call->lines_taken, b->len - call->lines_taken);
-    b->len -= call->lines_taken;
-    call->lines_taken = 0;
-  }
 }
 
 enum kube_call_state kube_call_next_line(struct kube_call *call,

@@ -80,9 +80,9 @@ enum kube_call_state {
 };
 
 /* Takes the next result. For a list: ITEM … ITEM, WAIT between pages, END.
- * *text is valid until the next call of this function. Asks for the next page
- * by itself, while items of this one are left. Items are those of a page that
- * has come whole. */
+ * *text is valid until the next call of this function or of kube_client_poll().
+ * Asks for the next page by itself, while items of this one are left. Items are
+ * those of a page that has come whole. */
 enum kube_call_state kube_call_next(struct kube_call *call, const char **text,
                                     size_t *len);
 
