@@ -6,8 +6,7 @@
 #include "kube/fixed_text.h"
 #include "kube/record_call.h"
 
-#define PART     ((size_t)16 << 10) /* of a page that is unpacked */
-#define PAGE_MAX ((size_t)256 << 20)
+#define PART ((size_t)16 << 10) /* of a page that is unpacked */
 /* Whoever took so many items of a page will want the next one. */
 #define AHEAD_AFTER 16
 
@@ -34,7 +33,7 @@ bool kube_call_begin_page(struct kube_call *call)
   if (a->gzip) {
     call->part = aicr_calloc(1, PART);
     if (call->part == NULL || !kube_gunzip_begin(&call->gunzip, a->body.data,
-                                                 a->body.len, PAGE_MAX)) {
+                                                 a->body.len, KUBE_PAGE_MAX)) {
       return false;
     }
   } else {

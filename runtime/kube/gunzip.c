@@ -7,9 +7,7 @@
 
 #include "core/buffer.h"
 
-#define BOMB_FROM  ((size_t)1 << 20)
-#define BOMB_RATIO 200
-#define GZIP_ONLY  (16 + MAX_WBITS)
+#define GZIP_ONLY (16 + MAX_WBITS)
 
 static void *allocate(void *opaque, unsigned count, unsigned size)
 {
@@ -52,8 +50,8 @@ static unsigned refill(struct kube_gunzip *g)
 
 static bool is_bomb(const struct kube_gunzip *g)
 {
-  return g->unpacked > BOMB_FROM && g->z->total_in > 0 &&
-         g->unpacked / g->z->total_in > BOMB_RATIO;
+  return g->unpacked > KUBE_BOMB_FROM && g->z->total_in > 0 &&
+         g->unpacked / g->z->total_in > KUBE_BOMB_RATIO;
 }
 
 enum kube_gunzip_result kube_gunzip_next(struct kube_gunzip *g, char *out,

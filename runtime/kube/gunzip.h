@@ -7,6 +7,14 @@
 
 /* Unpacks a gzip text that is in memory, a part at a time. */
 
+/* More than so many times what came is a bomb, once there is so much of it
+ * (kubernetes-client.md 4). */
+#define KUBE_BOMB_RATIO 200
+#define KUBE_BOMB_FROM  ((size_t)1 << 20)
+
+/* A page of a list, at most: as it comes, and unpacked. */
+#define KUBE_PAGE_MAX ((size_t)256 << 20)
+
 struct kube_gunzip {
   struct z_stream_s *z; /* NULL: not begun */
   size_t size;          /* bytes of the text */
@@ -17,7 +25,7 @@ struct kube_gunzip {
 enum kube_gunzip_result {
   KUBE_GUNZIP_PART,
   KUBE_GUNZIP_END,
-  KUBE_GUNZIP_BAD,       /* no gzip, cut, or a bomb (kubernetes-client.md 4) */
+  KUBE_GUNZIP_BAD,       /* no gzip, cut, or a bomb */
   KUBE_GUNZIP_TOO_LARGE, /* more than max bytes */
   KUBE_GUNZIP_NO_MEMORY
 };

@@ -9,8 +9,6 @@
  * smaller. Everything else libcurl unpacks. */
 
 #define PART         ((size_t)16 << 10)
-#define BODY_MAX     ((size_t)256 << 20)
-#define ERROR_MAX    ((size_t)64 << 10)
 #define HEADER       "content-encoding:"
 #define IS(text, is) (strncasecmp(text, is, strlen(is)) == 0)
 
@@ -52,10 +50,10 @@ static CURLcode unpack(struct kube_answer *a)
   struct kube_gunzip g = {0};
   struct aicr_buf out;
   char part[PART];
-  size_t max = a->http >= 300 ? ERROR_MAX : BODY_MAX, len = 0;
+  size_t max = a->http >= 300 ? LIVE_ERROR_MAX : KUBE_PAGE_MAX, len = 0;
   CURLcode result = CURLE_OK;
   aicr_buf_init(&out, max);
-  if (!kube_gunzip_begin(&g, a->body.data, a->body.len, BODY_MAX)) {
+  if (!kube_gunzip_begin(&g, a->body.data, a->body.len, KUBE_PAGE_MAX)) {
     return CURLE_OUT_OF_MEMORY;
   }
   enum kube_gunzip_result got = KUBE_GUNZIP_PART;

@@ -10,8 +10,9 @@
 #include "kube/server_warning.h"
 
 #define LIVE_FLIGHT_MAX 8
-#define LIVE_EXEC_MAX   16 /* commands at a time */
-#define LIVE_HOST_MAX   4  /* connections, without what lasts */
+#define LIVE_ERROR_MAX  ((size_t)64 << 10) /* kept of an error's body */
+#define LIVE_EXEC_MAX   16                 /* commands at a time */
+#define LIVE_HOST_MAX   4                  /* connections, without what lasts */
 
 /* Where the server is, taken apart once. */
 struct live_target {

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "kube/gunzip.h"
 #include "kube/live_internal.h"
 #include "kube/retry.h"
 #include "kube/url.h"
@@ -11,11 +12,7 @@
 #define MIB             ((size_t)1 << 20)
 #define OBJECT_MAX      (16 * MIB)
 #define TEXT_MAX        (64 * MIB)
-#define PAGE_MAX        (256 * MIB)
-#define ERROR_BODY_MAX  ((size_t)64 << 10)
 #define STREAM_CHUNK    MIB
-#define BOMB_FROM       MIB
-#define BOMB_RATIO      200
 #define CONNECT_MS      10000
 #define GET_MS          30000
 #define LIST_MS         60000
@@ -60,12 +57,12 @@ static size_t on_body(char *data, size_t size, size_t count, void *ud)
     t->refused = "bad-encoding";
     return 0;
   }
-  if (t->unpacked > BOMB_FROM && wire > 0 &&
-      t->unpacked / (size_t)wire > BOMB_RATIO) {
+  if (t->unpacked > KUBE_BOMB_FROM && wire > 0 &&
+      t->unpacked / (size_t)wire > KUBE_BOMB_RATIO) {
     t->refused = "bad-encoding";
     return 0;
   }
-  if (http >= 300 && (t->overlong || after > ERROR_BODY_MAX)) {
+  if (http >= 300 && (t->overlong || after > LIVE_ERROR_MAX)) {
     t->overlong = true; /* nothing after a gap is kept */
     return n;
   }
@@ -330,7 +327,7 @@ static bool set_limits(struct kube_transfer *t, int64_t now_ms)
   } else if (t->rq.stream) {
     ms = 0;
   }
-  t->body_max = t->rq.verb == KUBE_LIST ? PAGE_MAX
+  t->body_max = t->rq.verb == KUBE_LIST ? KUBE_PAGE_MAX
                 : t->rq.text            ? TEXT_MAX
                                         : OBJECT_MAX;
   aicr_buf_free(&t->answer.body);
