@@ -42,7 +42,8 @@ soak:
 	$(call built,asan)
 	@spec/cluster/up
 	@AICR_SOAK=1 spec/support/busted build/asan \
-	  spec/cluster/training_interrupt_spec.lua
+	  spec/cluster/training_interrupt_spec.lua \
+	  spec/cluster/nccl_interrupt_spec.lua
 
 # The test cluster, for people
 cluster-up:

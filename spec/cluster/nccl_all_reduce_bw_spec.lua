@@ -14,6 +14,7 @@ local rows = require "spec.support.cluster_rows"
 local training = require "spec.support.cluster_training"
 
 local MERGE <const> = "application/merge-patch+json"
+local USER <const> = "spec-nccl"
 local folder <const> = files.folder()
 local PLAIN <const>, DECLARED <const> = folder .. "/plain.yaml", folder .. "/declared.yaml"
 files.write(PLAIN, nccl.plain_recipe())
@@ -101,11 +102,19 @@ local function leave_lock(namespace)
   })
 end
 
+-- Roles and bindings of the user, as an operator makes them.
+local function roles(verb)
+  local printed = binary.run { "rbac", "--user=" .. USER, "-n", "default", "--recipe", nccl.RECIPE, nccl.SUITE }
+  local result = cluster.command({ "spec/cluster/ctl", "kubectl", verb, "-f", "-" }, printed.stdout)
+  assert(result.code == 0, result.stderr)
+end
+
 local RECORDED <const> = folder .. "/recorded"
 
 local WHOLE <const> = {
   {
-    name = "a delivered runtime at 338 GB/s passes, and is recorded", words = { "--record", RECORDED },
+    name = "a delivered runtime at 338 GB/s passes for a user with the role that rbac prints, and is recorded",
+    kubeconfig = ("%s/kubeconfig-%s"):format(cluster.STATE, USER), words = { "--record", RECORDED },
     outcome = "pass", says = { "338.33 GB/s, >= 300 required" }, check = function(row, check)
       assert.equal(0, row.result.code)
       assert.equal("delivered-artifact", check.extra.runtimeSource)
@@ -426,11 +435,14 @@ describe("the GKE TCPXO suite on a cluster", function()
   local before
   lazy_setup(function()
     nccl.begin()
+    objects.user(USER)
+    roles "apply"
     before = objects_of_runs()
     rows.all(WHOLE)
   end)
   lazy_teardown(function()
     rows.end_all(WHOLE)
+    roles "delete"
     nccl.finish()
     files.remove(folder)
   end)

@@ -156,7 +156,7 @@ end
 
 --- Starts the suite.
 ---@param how table params (of the check, over PARAMS), words (more of the command line), recipe (its path), only (the
---- check alone), and of cluster_run: namespace, before, keep, env
+--- check alone), and of cluster_run: kubeconfig, before, keep, env
 ---@return table run
 function M.start(how)
   local args = { "--recipe", how.recipe or M.RECIPE, "--log-level", "trace", how.only and M.CHECK or M.SUITE }
@@ -168,7 +168,7 @@ function M.start(how)
   end
   table.move(how.words or {}, 1, #(how.words or {}), #args + 1, args)
   return runs.start(nil, {
-    args = args, check = M.CHECK, namespace = how.namespace, keep = how.keep, before = how.before,
+    args = args, check = M.CHECK, kubeconfig = how.kubeconfig, keep = how.keep, before = how.before,
     env = how.env or { AICR_RUN_HEARTBEAT = "100ms" },
   })
 end

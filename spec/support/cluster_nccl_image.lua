@@ -103,7 +103,6 @@ function M.make()
   files.remove(folder)
 end
 
-local PORT <const> = 5055
 local MANIFEST <const> = "application/vnd.docker.distribution.manifest.v2+json"
 local NODES <const> = { "n1", "n2" }
 local served
@@ -117,7 +116,8 @@ function M.serve()
   local manifest = cluster.command { "ctr", "-a", socket, "-n", "k8s.io", "content", "get", digest }.stdout
   files.write(("%s/v2/%s/manifests/%s"):format(folder, DAEMON_NAME, TAG), manifest)
   files.write(folder .. "/httpd.conf", (".%s:%s\n"):format(TAG:match "%d+$", MANIFEST))
-  local address = ("%s:%d"):format(cluster.SERVER:match("//(.*)%.%d+:") .. ".1", PORT)
+  -- Another one each time: what a run that was killed has left keeps its own until its time is over.
+  local address = ("%s.1:%d"):format(cluster.SERVER:match "//(.*)%.%d+:", 20000 + os.time() % 20000)
   sh("timeout 1800 busybox httpd -f -p %s -h %s -c %s/httpd.conf </dev/null >/dev/null 2>&1 & echo $! >%s/pid", address,
     folder, folder, folder)
   served = folder
@@ -130,7 +130,7 @@ end
 --- Ends it.
 function M.serve_no_more()
   if served then
-    sh("kill $(cat %s/pid) || :", served)
+    sh("kill $(cat %s/pid) 2>/dev/null || :", served)
     files.remove(served)
     served = nil
   end

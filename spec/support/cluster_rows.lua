@@ -61,7 +61,9 @@ local function by_default(row)
 end
 
 local function start(row)
-  local how = { params = {}, words = {}, only = row.only, recipe = row.recipe, keep = true }
+  local how = {
+    params = {}, words = {}, only = row.only, recipe = row.recipe, kubeconfig = row.kubeconfig, keep = true,
+  }
   for name, value in pairs(row.params or {}) do
     how.params[name] = value
   end
@@ -117,7 +119,8 @@ local function ended(row)
 end
 
 --- Runs them all; each has then its result or problem.
----@param rows table[] {name, only, recipe, runtime (text), params, words, short (takes no GPUs), act(at)}
+---@param rows table[] {name, only, recipe, runtime (text), params, words, kubeconfig, short (takes no
+--- GPUs), act(at)}
 function M.all(rows)
   local running, waiting = {}, table.move(rows, 1, #rows, 1, {})
   for _, row in ipairs(rows) do
