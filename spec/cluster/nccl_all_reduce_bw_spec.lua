@@ -102,11 +102,22 @@ local function leave_lock(namespace)
   })
 end
 
--- Roles and bindings of the user, as an operator makes them.
-local function roles(verb)
-  local printed = binary.run { "rbac", "--user=" .. USER, "-n", "default", "--recipe", nccl.RECIPE, nccl.SUITE }
-  local result = cluster.command({ "spec/cluster/ctl", "kubectl", verb, "-f", "-" }, printed.stdout)
+local function kubectl(words, input)
+  local result = cluster.command({ "sh", "-c", "exec spec/cluster/ctl kubectl " .. words }, input)
   assert(result.code == 0, result.stderr)
+end
+
+-- The user's role and its bindings, made with the commands that `aicr-run rbac` prints; or they are deleted.
+local function role(is_wanted)
+  local printed = binary.run({ "rbac", "-n", "default", "--recipe", nccl.RECIPE, nccl.SUITE }).stdout
+  kubectl((is_wanted and "apply" or "delete") .. " -f -", printed)
+  for command in printed:gmatch "#   kubectl ([^\n]+ %-%-user=)NAME" do
+    if is_wanted then
+      kubectl(command .. USER)
+    else
+      kubectl((command:gsub(" create (%w+ %S+) .*", " delete %1"):gsub("^create (%w+ %S+) .*", "delete %1")))
+    end
+  end
 end
 
 local RECORDED <const> = folder .. "/recorded"
@@ -436,13 +447,13 @@ describe("the GKE TCPXO suite on a cluster", function()
   lazy_setup(function()
     nccl.begin()
     objects.user(USER)
-    roles "apply"
+    role(true)
     before = objects_of_runs()
     rows.all(WHOLE)
   end)
   lazy_teardown(function()
     rows.end_all(WHOLE)
-    roles "delete"
+    role(false)
     nccl.finish()
     files.remove(folder)
   end)
