@@ -29,6 +29,8 @@ local FIX <const> = {
   ["recording-empty"] = RECORDING,
   ["recording-invalid"] = RECORDING,
   ["recording-too-large"] = "record less, or only what the checks read: --record DIR",
+  ["no-libarchive"] = "apt-get install libarchive13; or unpack it, and name the folder: --recording DIR",
+  ["recorded-end"] = "record the check again, with more time: --record DIR --set CHECK.timeout=30m",
   ["recording-changed"] = "run again when nothing writes to the recording any more",
   ["undeclared-permission"] = "add the line that the message names to the check's needs",
   invalid = "correct the fields that the message names: kubectl explain RESOURCE --recursive",
