@@ -89,6 +89,7 @@ end
 ---@param nodes string[]
 ---@param opts {image: string, timeout: string}
 function M.run(ctx, nodes, opts)
+  ctx:progress("looks whether the TCPXO installer has finished on %d nodes", #nodes)
   local ready, following = {}, 0
   local lanes = {}
   for lane = 1, math.min(LANES, #nodes) do
