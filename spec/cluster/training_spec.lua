@@ -7,7 +7,8 @@ local objects = require "spec.support.cluster_objects"
 local training = require "spec.support.cluster_training"
 
 -- Rows run side by side. Each: its name, how (of training.check), before(namespace), act(namespace, run) while it
--- runs, outcome, reason, code, stays (what it does not remove), check(result, namespace).
+-- runs, outcome, reason, code, stays (what it does not remove), check(result, namespace), after(namespace) in
+-- any case.
 local PATIENCE_S <const> = 240
 
 local function attachment(result, name)
@@ -251,7 +252,7 @@ local function hold(namespace)
 end
 
 local function free(namespace)
-  objects.must("PATCH", ("/api/v1/namespaces/%s/configmaps/held"):format(namespace),
+  objects.send("PATCH", ("/api/v1/namespaces/%s/configmaps/held"):format(namespace),
     { metadata = { finalizers = json.null } }, "application/merge-patch+json")
 end
 
@@ -286,8 +287,8 @@ table.insert(ROWS, 1, {
   outcome = "error", reason = "cleanup", stays = true, check = function(result, namespace)
     contains(result.check.message, "namespace/" .. namespace, "example.com/held")
     contains(result.check.fix, "delete namespace/" .. namespace)
-    free(namespace)
   end,
+  after = free,
 })
 
 -- Users who may do what the check needs, and no more.
@@ -300,7 +301,7 @@ end
 
 table.insert(ROWS, 2, {
   name = "is run by a user who may do no more than it needs", how = {}, before = of_user "spec-trainer",
-  outcome = "pass", check = function()
+  outcome = "pass", after = function()
     objects.revoke "spec-trainer"
   end,
 })
@@ -319,6 +320,8 @@ table.insert(ROWS, 2, {
   outcome = "error", reason = "forbidden", stays = true, check = function(result, namespace)
     contains(json.encode(result.check), ("namespace/%s is left"):format(namespace),
       "remove it with: kubectl delete namespace/" .. namespace)
+  end,
+  after = function()
     objects.revoke "spec-locksmith"
   end,
 })
@@ -394,9 +397,7 @@ table.move({
   {
     name = "does not wait for ever for an old namespace", how = { times = { namespace = "2s" } }, before = hold,
     outcome = "error", reason = "namespace-terminating", code = "TIMEOUT", stays = true,
-    check = function(_, namespace)
-      free(namespace)
-    end,
+    after = free,
   },
   {
     name = "that loses its lock to somebody is an error, and removes nothing", how = { launcher = "sleep 600" },
@@ -506,6 +507,9 @@ for first = 1, #ROWS, SIDE_BY_SIDE do
       for _, row in ipairs(rows) do
         if row.run then
           row.run:kill()
+        end
+        if row.after then
+          row.after(row.namespace)
         end
         training.remove(row.namespace)
       end
