@@ -35,8 +35,11 @@ local BY_HTTP <const> = {
   [504] = "TIMEOUT",
 }
 
--- Reasons of a 404 that a proxy may have said, or of which discovery cannot tell what is absent.
-local UNPROVED <const> = { ["unexpected-response"] = true, ["discovery-incomplete"] = true }
+-- Reasons of a 404 that a proxy may have said, of which discovery cannot tell what is absent, or of which it tells that
+-- it is there.
+local UNPROVED <const> = {
+  ["unexpected-response"] = true, ["discovery-incomplete"] = true, ["scope-mismatch"] = true,
+}
 
 local BY_TRANSPORT <const> = {
   deadline = "TIMEOUT",

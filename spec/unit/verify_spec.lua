@@ -129,7 +129,7 @@ describe("verify.require", function()
   end)
 
   it("takes no 404 for absent that no API server may have said, or of which it is not known what it is of", function()
-    for _, reason in ipairs { "unexpected-response", "discovery-incomplete" } do
+    for _, reason in ipairs { "unexpected-response", "discovery-incomplete", "scope-mismatch" } do
       local probe = errors.new { code = "INTERNAL", reason = reason, message = "m", details = { http = 404 } }
       for _, declared in ipairs { true, false } do
         local code, err = verdict_of(verify.require, fake(declared), { component = "c", probe = probe })
