@@ -213,6 +213,22 @@ describe("the log, line by line,", function()
     assert.equal("log-unavailable", err.reason)
   end)
 
+  it("takes what a node says of a log that it cannot read for no log, in one answer too", function()
+    local call = package.loaded["aicr.native.k8s"]
+    for _, text in ipairs { "unable to retrieve container logs for containerd://0123abc",
+      'failed to try resolving symlinks in path "/var/log/pods/x/node/0.log": lstat: no such file or directory\n',
+      "failed to open log file \"/var/log/pods/x/node/0.log\": no such file" } do
+      call.call = function() return text end
+      local ok, err = pcall(logs, nil, "p", "ns", {})
+      assert.is_false(ok)
+      assert.equal("log-unavailable", err.reason)
+      for _, longer in ipairs { text .. "\nand a line of its own", "a line\n" .. text } do
+        call.call = function() return longer end
+        assert.equal(longer, logs(nil, "p", "ns", {}))
+      end
+    end
+  end)
+
   it("waits for a kubelet that does not know the pod yet, but not where nothing was read", function()
     lines(3)
     local unknown = errors.new { code = "SERVICE_UNAVAILABLE", reason = "log-unavailable", message = "m",

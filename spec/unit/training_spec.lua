@@ -5,7 +5,6 @@ local api = require "aicr.training.api"
 local errors = require "aicr.native.error"
 local json = require "aicr.json"
 local lock = require "aicr.training.lock"
-local log = require "aicr.training.log"
 local objects = require "aicr.training.objects"
 local words = require "aicr.training.words"
 
@@ -159,16 +158,6 @@ describe("a copy with our labels", function()
     assert.same({ ["aicr-run/holder"] = "run-1/holder" }, copy.metadata.annotations)
     assert.same({ metadata = { name = "x", labels = { a = "b" } }, spec = { c = 1 } }, own)
   end)
-end)
-
-it("a node's words about a log are told from a log", function()
-  for _, text in ipairs { "unable to retrieve container logs for containerd://0123abc",
-    'failed to try resolving symlinks in path "/var/log/pods/x/node/0.log": lstat: no such file or directory' } do
-    assert.is_true(log.is_unreadable(text))
-    assert.is_false(log.is_unreadable(text .. "\nand a line of its own"))
-    assert.is_false(log.is_unreadable("a line\n" .. text))
-  end
-  assert.is_false(log.is_unreadable "")
 end)
 
 it("foreign text is one line and cut between characters", function()

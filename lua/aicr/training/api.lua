@@ -4,6 +4,7 @@
 local errors = require "aicr.native.error"
 local json = require "aicr.json"
 local k8s = require "aicr.native.k8s"
+local log = require "aicr.ctx.k8s.log"
 local native = require "aicr.native.task"
 local text = require "aicr.native.text"
 local time = require "aicr.time"
@@ -161,9 +162,8 @@ end
 --- The log of a container; more than `limit` bytes never come.
 --- @param opts table container, tail, limit, previous, deadline_ms
 function M.logs(pod, namespace, opts)
-  return M.call {
-    verb = "get", resource = "pods", name = pod, namespace = namespace, subresource = "log", text = true,
-    deadline_ms = opts.deadline_ms,
+  return log.text {
+    name = pod, namespace = namespace, deadline_ms = opts.deadline_ms,
     query = {
       container = opts.container, tailLines = opts.tail, limitBytes = opts.limit,
       previous = opts.previous and "true" or nil,

@@ -3,7 +3,6 @@
 --- error of its own.
 local api = require "aicr.training.api"
 local native = require "aicr.native.task"
-local reader = require "aicr.training.log"
 local text = require "aicr.native.text"
 local words = require "aicr.training.words"
 
@@ -32,11 +31,10 @@ end
 local function launcher_text(ctx, run, pod, ends)
   local container = run.options.launcher.container
   local log, err = logs(ctx, pod, run.namespace, { container = container, deadline_ms = ends })
-  if log and log ~= "" and not reader.is_unreadable(log) then
+  if log and log ~= "" then
     return log
   end
-  local why = err and "the log cannot be read: " .. tostring(err) or log == "" and "the log is empty"
-    or "the node says: " .. api.clip(log or "")
+  local why = err and "the log cannot be read: " .. tostring(err) or "the log is empty"
   local restarted = words.status_of(pod, container).restartCount or 0
   local before = restarted ~= 0 and logs(ctx, pod, run.namespace, {
     container = container, previous = true, deadline_ms = ends,

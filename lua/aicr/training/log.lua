@@ -11,29 +11,9 @@ local READS <const> = 5
 local LOG_MAX <const> = 16 << 20
 local LAST_LINES <const> = 20000
 
--- What a node says, as an answer of its own, in the place of a log that it cannot read.
-local NO_LOG <const> = {
-  "^unable to retrieve container logs for %S+%s*$", "^failed to try resolving symlinks in path [^\n]*\n?$",
-  "^failed to open log file [^\n]*\n?$",
-}
-
---- Is a text that stands for a log what its node says of one that it cannot read?
-function M.is_unreadable(text)
-  for _, pattern in ipairs(NO_LOG) do
-    if text:find(pattern) then
-      return true
-    end
-  end
-  return false
-end
-
 -- @return string, boolean was it longer than what is here?
 local function read(pod, namespace, container)
   local text = api.logs(pod, namespace, { container = container, limit = LOG_MAX })
-  if M.is_unreadable(text) then
-    api.raise("SERVICE_UNAVAILABLE", "log-unavailable", 'pods/log "%s" in namespace "%s": its node says: %s', pod,
-      namespace, api.clip(text))
-  end
   if #text < LOG_MAX then
     return text, false
   end

@@ -8,6 +8,7 @@ local errors = require "aicr.native.error"
 local k8s = require "aicr.native.k8s"
 local kept = require "aicr.ctx.kept"
 local native = require "aicr.native.task"
+local no_log = require "aicr.ctx.k8s.no_log"
 
 local M = {}
 
@@ -20,7 +21,6 @@ local REPLAY_TRIES <const> = 50
 local TRIES <const> = 5
 -- How often a pod is looked at, with pauses, before it is believed to run on.
 local STATUS_TRIES <const> = 3
-local NO_LOG <const> = "^unable to retrieve container logs for %S+$"
 local STAMP <const> = "^%d%d%d%d%-%d%d%-%d%dT[%d:.]+[Z+-][%d:]*"
 
 local log = {}
@@ -242,7 +242,7 @@ end
 
 -- The node says so where it could not read the log, as right after a crash: another time it may.
 local function without_stamp(self, text)
-  local none = text:find(NO_LOG)
+  local none = no_log(text)
   close(self)
   if none and self.failures < TRIES then
     return pause(self)
@@ -399,6 +399,25 @@ local function lines(pod, namespace, opts, since, ends)
   end })
 end
 
+--- The log in one answer.
+-- @param request table {name=, namespace=, query=, deadline_ms=}
+-- @return string
+-- @raise SERVICE_UNAVAILABLE/"log-unavailable" where the node says, with the status 200, that it cannot read it
+function M.text(request)
+  local text = k8s.call(WHAT, {
+    verb = "get", resource = "pods", name = request.name, namespace = request.namespace, subresource = "log",
+    text = true, deadline_ms = request.deadline_ms, query = request.query,
+  })
+  if no_log(text) then
+    error(errors.new {
+      code = "SERVICE_UNAVAILABLE", reason = "log-unavailable",
+      message = ('%s pods/log "%s" in namespace "%s": its node says: %s'):format(WHAT, request.name, request.namespace,
+        kept.clip((text:gsub("%s+$", "")), 200)),
+    }, 0)
+  end
+  return text
+end
+
 --- What a container wrote: text of at most 64 MiB, or, with `lines` or `follow`, an iterator over lines for logs of any
 -- length: `for line, goes_on in ctx.k8s:logs(…, { follow = true }) do …`. A line has no newline; of one of more than 1
 -- MiB pieces come, and goes_on is true for all but its last. `follow` goes on until the container has ended. Nothing is
@@ -408,7 +427,8 @@ end
 -- @param opts table|nil {container=(needed where there are several), previous=, tail=lines, since=duration,
 --   timestamps=, limit=bytes, lines=, follow=, timeout=duration (default: the check's deadline)}
 -- @return string any bytes; or an iterator for a generic for
--- @raise SERVICE_UNAVAILABLE/"not-ready" (the container has not started), "node-unreachable", "node-gone", …;
+-- @raise SERVICE_UNAVAILABLE/"not-ready" (the container has not started), "log-unavailable" (its node cannot read it),
+--   "node-unreachable", "node-gone", …;
 --   TIMEOUT/"deadline"; INTERNAL/"log-gap": the log was rotated, or the container started again, where lines were
 --   missing
 function M.logs(_, pod, namespace, opts)
@@ -419,15 +439,14 @@ function M.logs(_, pod, namespace, opts)
   if opts.lines or opts.follow then
     return lines(pod, namespace, opts, since, ends)
   end
-  return (k8s.call(WHAT, {
-    verb = "get", resource = "pods", name = pod, namespace = namespace, subresource = "log", text = true,
-    deadline_ms = ends,
+  return M.text {
+    name = pod, namespace = namespace, deadline_ms = ends,
     query = {
       container = opts.container, previous = opts.previous and "true" or nil, tailLines = opts.tail,
       sinceSeconds = since and math.max(1, (since + 999) // 1000) or nil,
       timestamps = opts.timestamps and "true" or nil, limitBytes = opts.limit,
     },
-  }))
+  }
 end
 
 return M
