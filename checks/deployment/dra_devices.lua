@@ -1,20 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- Where pods claim devices of DRA, the API, the device classes and the devices on each node must be there
 --- (platform-runtimes.md 4.3, D2 and D7). Which classes: recipes/platforms/fabric.yaml.
+local classes = require "aicr.fleet.classes"
 local fleet = require "aicr.fleet"
-
--- The driver that a class selects, nil where its expression says it in no way that is read here.
-local function driver_of(class, wanted)
-  if wanted.driver then
-    return wanted.driver
-  end
-  for _, selector in ipairs(class.spec and class.spec.selectors or {}) do
-    local driver = (selector.cel and selector.cel.expression or ""):match "device%.driver%s*==%s*[\"']([%w.-]+)[\"']"
-    if driver then
-      return driver
-    end
-  end
-end
 
 local function class_of(ctx, seen, name)
   local class = ctx.k8s:find("deviceclasses.v1.resource.k8s.io", name)
@@ -47,7 +35,9 @@ return {
   tags = { "dra", "network" },
   timeout = "2m",
   needs = { fleet.needs, "get deviceclasses.resource.k8s.io" },
-  params = fleet.params(),
+  params = fleet.params {
+    driver = { type = "list", default = "", help = "CLASS=DRIVER,…: of a class that does not say it" },
+  },
   doc = [[
 On some platforms pods do not ask for GPUs or NICs as resources of the node, but claim devices (DRA). Then the API
 resource.k8s.io/v1 must be served, each device class that the claims name must exist, and the driver must have published
@@ -55,8 +45,8 @@ enough devices of each node in ResourceSlices. recipes/platforms/fabric.yaml nam
 architecture; elsewhere the check skips.
 
 The driver of a class is the one that the table names, else the one that the class's own expression compares
-device.driver with. Where neither says it, the devices of nodes are not counted, and no node counts as verified.
-Whether devices are free is not looked at.]],
+device.driver with; where neither says it, it is an error until the parameter driver does. Whether devices are free is
+not looked at.]],
   fixes = {
     ["api-not-served"] = "resource.k8s.io/v1 needs Kubernetes 1.34 or newer: kubectl api-resources --api-group"
       .. " resource.k8s.io",
@@ -69,20 +59,15 @@ Whether devices are free is not looked at.]],
 
   run = function(ctx)
     local seen = fleet.read(ctx)
-    local found, unread = {}, 0
+    local found = {}
     if #seen.fabric.classes == 0 then
       fleet.skip(ctx, seen, "no device of DRA")
     end
     for _, wanted in ipairs(seen.fabric.classes) do
-      local driver = driver_of(class_of(ctx, seen, wanted.name), wanted)
-      if driver then
-        require_devices(ctx, seen, wanted, driver)
-        found[#found + 1] = ("%d devices of %s"):format(wanted.count, wanted.name)
-      else
-        unread = unread + 1
-        found[#found + 1] = ("class %s there, devices not counted: its driver is not known"):format(wanted.name)
-      end
+      local driver = classes.driver(ctx, class_of(ctx, seen, wanted.name), wanted)
+      require_devices(ctx, seen, wanted, driver)
+      found[#found + 1] = ("%d devices of %s"):format(wanted.count, wanted.name)
     end
-    return ("%s: %s"):format(fleet.covered(ctx, seen, unread > 0 and 0 or nil), table.concat(found, ", "))
+    return ("%s have %s"):format(fleet.covered(ctx, seen), table.concat(found, ", "))
   end,
 }

@@ -1,7 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
---- Recorded clusters of GPU nodes for specs: of each platform, as its nodes look (platform-runtimes.md 5), with what its
---- fabric needs. A cluster is a table of parts (spec.support.recording), and its nodes can be changed by name.
+--- Recorded clusters of GPU nodes for specs: of each platform, as its nodes look (platform-runtimes.md 5), with what
+--- its fabric needs. A cluster is a table of parts (spec.support.recording), and its nodes can be changed by name.
+local binary = require "spec.support.binary"
+local files = require "spec.support.files"
 local json = require "aicr.json"
+local luassert = require "luassert"
 local recording = require "spec.support.recording"
 
 local M = {}
@@ -157,7 +160,8 @@ function M.cluster(opts)
     sets[#sets + 1] = M.daemonset("kube-system", plugin[1], plugin[2], count)
   end
   parts.lists[M.NODES], parts.lists[M.DAEMONSETS] = list(M.NODES, nodes), list(M.DAEMONSETS, sets)
-  parts.lists[M.SLICES], parts.lists[M.CLASSES] = list(M.SLICES, slices), list(M.CLASSES, opts.classes or {})
+  parts.lists[M.SLICES], parts.lists[M.CLASSES] = list(M.SLICES, slices),
+    list(M.CLASSES, table.move(opts.classes or {}, 1, #(opts.classes or {}), 1, {}))
   if opts.domains then
     serve_domains(parts)
   end
@@ -177,6 +181,49 @@ function M.find(parts, key, name)
     end
   end
   error("the cluster has no " .. name)
+end
+
+--- Runs checks on a cluster.
+---@param parts table
+---@param args string[]
+---@param recipe? string its text
+---@return table report
+function M.report(parts, args, recipe)
+  local folder = files.folder()
+  local words = table.move(args, 1, #args, 3, { "--recording", recording.write(folder .. "/cluster", parts) })
+  if recipe then
+    files.write(folder .. "/recipe.yaml", recipe)
+    words[#words + 1] = "--recipe"
+    words[#words + 1] = folder .. "/recipe.yaml"
+  end
+  local report = binary.report(words)
+  files.remove(folder)
+  return report
+end
+
+--- Holds a result against what is expected of it: outcome, and code and reason where they are said; every word of
+--- `says`, and that a fail or error names the next command.
+---@param check table of a report
+---@param want {outcome: string, code: string?, reason: string?, says: string[]?, coverage: integer[]?}
+function M.judge(check, want)
+  local told = table.concat({ check.result or "", check.message or "", check.why or "", check.fix or "" }, "\n")
+  local said = ("%s %s %s: %s"):format(check.outcome, check.code, check.reason, told)
+  luassert.equal(want.outcome, check.outcome, said)
+  if want.reason then
+    luassert.equal(want.reason, check.reason, said)
+  end
+  if want.code then
+    luassert.equal(want.code, check.code, said)
+  end
+  for _, words in ipairs(want.says or {}) do
+    luassert.truthy(told:find(words, 1, true), ("%q not in %s"):format(words, said))
+  end
+  if want.outcome == "fail" then
+    luassert.equal("string", type(check.fix), "a fail names the next command: " .. said)
+  end
+  if want.coverage then
+    luassert.same({ verified = want.coverage[1], total = want.coverage[2] }, check.coverage, said)
+  end
 end
 
 --- Takes an object out of a cluster.

@@ -1,0 +1,273 @@
+-- SPDX-License-Identifier: Apache-2.0
+--- Which nodes the deployment checks of a platform look at, and what is not guessed of them.
+require "aicr_native"
+local binary = require "spec.support.binary"
+local fleet = require "spec.support.fleet"
+local recording = require "spec.support.recording"
+
+local NAME <const> = "gpu-nodes"
+local PRODUCT <const> = "nvidia.com/gpu.product"
+local GPU <const> = "nvidia.com/gpu"
+
+local function node(parts, name)
+  return fleet.find(parts, fleet.NODES, name)
+end
+
+local function labels(parts, change)
+  for i = 1, 3 do
+    change(node(parts, "n" .. i).metadata.labels, i)
+  end
+end
+
+-- What the check says of a cluster of three H100 nodes of AWS that was changed.
+local function check(opts)
+  local parts = fleet.cluster { platform = "aws", arch = opts.arch or "h100", gpus = opts.gpus or 8,
+    devices = opts.devices }
+  if opts.change then
+    opts.change(parts)
+  end
+  local args = { opts.name or NAME }
+  if opts.platform ~= false then
+    args[2], args[3] = "--platform", opts.platform or "aws"
+  end
+  table.move(opts.args or {}, 1, #(opts.args or {}), #args + 1, args)
+  local report = fleet.report(parts, args, opts.recipe)
+  return binary.check(report, opts.name or NAME), report
+end
+
+local function recipe(criteria)
+  return ("kind: RecipeResult\napiVersion: aicr.run/v1\ncriteria: {%s}\n"):format(criteria)
+end
+
+local function not_ready(status)
+  return function(parts)
+    node(parts, "n2").status.conditions[1].status = status
+  end
+end
+
+local function each_label(key, value)
+  return function(parts)
+    labels(parts, function(of) of[key] = value end)
+  end
+end
+
+local function unmarked(parts)
+  labels(parts, function(of) of[PRODUCT], of["nvidia.com/gpu.present"] = nil, nil end)
+  for i = 1, 3 do
+    node(parts, "n" .. i).status.capacity[GPU] = nil
+  end
+end
+
+local ROWS <const> = {
+  {
+    "a cordoned node", change = function(parts) node(parts, "n2").spec.unschedulable = true end,
+    outcome = "pass", coverage = { 2, 3 }, says = { "2 of 3 GPU nodes (left out: n2 (cordoned)) offer 8 GPUs each" },
+  },
+  {
+    "a cordoned node, --strict", change = function(parts) node(parts, "n2").spec.unschedulable = true end,
+    args = { "--strict" }, outcome = "fail", reason = "coverage", code = "CONFLICT",
+  },
+  {
+    "a node that is not ready", change = not_ready "Unknown", outcome = "pass", coverage = { 2, 3 },
+    says = { "n2 (not ready: condition Ready is Unknown)" },
+  },
+  {
+    "a node without conditions", change = function(parts) node(parts, "n2").status.conditions = nil end,
+    outcome = "pass", coverage = { 2, 3 }, says = { "n2 (not ready: condition Ready is missing)" },
+  },
+  {
+    "a node without a product", change = function(parts) node(parts, "n2").metadata.labels[PRODUCT] = nil end,
+    outcome = "pass", coverage = { 2, 3 }, says = { "n2 (does not say which GPUs it has)" },
+  },
+  {
+    "a node without a product, of an architecture that was said", args = { "--set", "arch=h100" },
+    change = function(parts) node(parts, "n2").metadata.labels[PRODUCT] = nil end,
+    outcome = "pass", coverage = { 3, 3 },
+  },
+  {
+    "no node that is left",
+    change = function(parts)
+      for i = 1, 3 do
+        node(parts, "n" .. i).spec.unschedulable = true
+      end
+    end,
+    outcome = "fail", code = "NOT_FOUND", reason = "no-usable-nodes", coverage = { 0, 3 },
+    says = { "none of 3 GPU nodes can be looked at: n1 (cordoned), n2 (cordoned), n3 (cordoned)", "kubectl uncordon" },
+  },
+  {
+    "no GPU node", change = unmarked, outcome = "fail", code = "NOT_FOUND", reason = "no-gpu-nodes",
+    says = { "none of 4 nodes is a GPU node", "node_selector=KEY=VALUE" }, coverage = { 0, 0 },
+  },
+  {
+    "a ready node that offers nothing", change = function(parts) node(parts, "n3").status.allocatable[GPU] = "0" end,
+    outcome = "fail", reason = "no-gpus-offered", says = { "1 of 3 GPU nodes are ready but offer no GPU: n3" },
+    coverage = { 2, 3 },
+  },
+  {
+    "a number of GPUs that is none", change = function(parts) node(parts, "n3").status.allocatable[GPU] = "many" end,
+    outcome = "error", code = "INTERNAL", reason = "quantity",
+    says = { "node n3: allocatable of nvidia.com/gpu", "many" },
+  },
+  {
+    "fewer GPUs than others, of an architecture that nobody knows",
+    change = function(parts)
+      each_label(PRODUCT, "Tesla-V100-SXM2")(parts)
+      node(parts, "n1").status.allocatable[GPU] = "4"
+    end,
+    outcome = "fail", reason = "too-few-gpus", says = { "fewer than 8", "n1 (4)", "other nodes have 8" },
+  },
+  {
+    "more GPUs on one node than its architecture has", args = { "--set", "gpus=4" },
+    change = function(parts) node(parts, "n1").status.allocatable[GPU] = "4" end,
+    outcome = "fail", reason = "uneven-gpus", says = { "n1 (4)", "node_selector=KEY=VALUE" },
+  },
+  {
+    "fewer GPUs, as they are meant", args = { "--set", "gpus=4" }, gpus = 4, outcome = "pass",
+    says = { "3 of 3 GPU nodes offer 4 GPUs each" },
+  },
+  {
+    "fewer nodes than asked for", args = { "--set", "nodes=5" }, outcome = "fail", code = "NOT_FOUND",
+    reason = "too-few-nodes", says = { "5 GPU nodes are asked for: 3 of 5 GPU nodes" }, coverage = { 3, 5 },
+  },
+  {
+    "fewer nodes than the recipe asks for", recipe = recipe "nodes: 4, accelerator: h100", outcome = "fail",
+    reason = "too-few-nodes", coverage = { 3, 4 },
+  },
+  {
+    "fewer nodes than asked for, in another check", name = "device-plugin", args = { "--set", "nodes=5" },
+    change = each_label(PRODUCT, "NVIDIA-A100-SXM4-80GB"), outcome = "pass", coverage = { 3, 5 },
+    says = { "3 of 5 GPU nodes have" },
+  },
+  {
+    "two architectures", change = function(parts) node(parts, "n2").metadata.labels[PRODUCT] = "NVIDIA-L40S" end,
+    outcome = "error", code = "CONFLICT", reason = "mixed-architectures",
+    says = { "h100 on 2, such as n1; l40s on 1, such as n2", "--set arch=NAME" },
+  },
+  {
+    "two architectures, one of them meant", args = { "--set", "arch=h100" }, outcome = "pass", coverage = { 2, 2 },
+    change = function(parts) node(parts, "n2").metadata.labels[PRODUCT] = "NVIDIA-L40S" end,
+  },
+  {
+    "an architecture that no node has", recipe = recipe "accelerator: gb200", outcome = "fail", code = "NOT_FOUND",
+    reason = "no-gpu-nodes", says = { "none of 4 nodes has gb200 GPUs (the recipe's criteria says so): h100 on 3" },
+  },
+  {
+    "a recipe for any accelerator", recipe = recipe "accelerator: any", outcome = "pass", coverage = { 3, 3 },
+  },
+  {
+    "a recipe's way to spell it", recipe = recipe "accelerator: rtx-pro-6000", outcome = "pass",
+    change = each_label(PRODUCT, "NVIDIA-RTX-PRO-6000-Blackwell"), coverage = { 3, 3 },
+  },
+  {
+    "no architecture", change = each_label(PRODUCT, nil), outcome = "error", code = "INVALID_REQUEST",
+    reason = "architecture-unknown", says = { "none of 3 GPU nodes says which GPUs it has", "--set arch=NAME" },
+  },
+  {
+    "devices that say the architecture", outcome = "pass", coverage = { 3, 3 },
+    change = function(parts)
+      unmarked(parts)
+      for i = 1, 3 do
+        local slices = parts.lists[fleet.SLICES].items
+        slices[i] = fleet.slice("n" .. i, "gpu.nvidia.com", 8, { productName = { string = "NVIDIA H100 80GB HBM3" } })
+      end
+    end,
+  },
+  {
+    "devices that cannot be read", outcome = "error", code = "UNAUTHORIZED", reason = "forbidden",
+    change = function(parts)
+      each_label(PRODUCT, nil)(parts)
+      recording.fail(parts, fleet.SLICES, { status = 403, reason = "Forbidden" })
+    end,
+  },
+  {
+    "devices that nobody needs to read", outcome = "pass",
+    change = function(parts) recording.fail(parts, fleet.SLICES, { status = 403, reason = "Forbidden" }) end,
+  },
+  {
+    "a cluster without DRA", outcome = "error", reason = "architecture-unknown",
+    change = function(parts)
+      each_label(PRODUCT, nil)(parts)
+      recording.remove_group(parts, "resource.k8s.io")
+    end,
+  },
+  {
+    "nodes that cannot be read", outcome = "error", code = "UNAUTHORIZED", reason = "forbidden",
+    change = function(parts) recording.fail(parts, fleet.NODES, { status = 403, reason = "Forbidden" }) end,
+  },
+  {
+    "nodes chosen by a label", args = { "--set", "node_selector=pool=train" }, outcome = "pass", coverage = { 2, 2 },
+    change = function(parts)
+      node(parts, "n1").metadata.labels.pool, node(parts, "n3").metadata.labels.pool = "train", "train"
+    end,
+  },
+  {
+    "a chosen node without any GPU", args = { "--set", "node_selector=pool=train", "--set", "arch=h100" },
+    change = function(parts)
+      node(parts, "n1").metadata.labels.pool, node(parts, "cpu-1").metadata.labels.pool = "train", "train"
+    end,
+    outcome = "fail", reason = "no-gpus-offered", says = { "cpu-1" },
+  },
+  {
+    "a platform that the GPU nodes say, though others do not", platform = false, outcome = "pass",
+    says = { "3 of 3 GPU nodes" },
+  },
+  {
+    "a platform that nobody says", platform = false, outcome = "error", code = "INVALID_REQUEST",
+    reason = "platform-unknown", says = { 'provider ID "k3s://1" is of no platform', "--platform, one of aws, gcp" },
+    change = function(parts)
+      for i = 1, 3 do
+        node(parts, "n" .. i).spec.providerID = "k3s://" .. i
+      end
+    end,
+  },
+  {
+    "two platforms", platform = false, outcome = "error", code = "CONFLICT", reason = "mixed-platforms",
+    says = { "aws 2, gcp 1", "--platform" },
+    change = function(parts) node(parts, "n3").spec.providerID = "gce://p/z/n3" end,
+  },
+}
+
+describe(NAME, function()
+  for _, row in ipairs(ROWS) do
+    it(("%s: %s %s"):format(row[1], row.outcome, row.reason or ""), function()
+      fleet.judge(check(row), row)
+    end)
+  end
+
+  it("tells what it left out, and that the nodes look like another platform", function()
+    local result = check {
+      platform = "onprem", args = { "--set", "arch=h100" },
+      change = function(parts)
+        node(parts, "n2").spec.unschedulable = true
+        node(parts, "n3").metadata.labels[PRODUCT] = "NVIDIA-L40S"
+      end,
+    }
+    local told = table.concat(result.evidence, "\n")
+    for _, words in ipairs {
+      "the platform is onprem as was said; node n1 looks like aws: its provider ID starts with aws://",
+      "onprem h100 (parameter arch): 2 GPU nodes, 1 of them looked at", "left out: n2 (cordoned)",
+      "of another architecture: n3 (l40s)",
+    } do
+      assert.truthy(told:find(words, 1, true), ("%q not in %s"):format(words, told))
+    end
+  end)
+
+  it("counts and names thousands of nodes, the first of them in the message", function()
+    local parts = fleet.cluster { platform = "aws", arch = "h100", gpus = 8, count = 5000 }
+    for i = 1, 5000 do
+      local one = parts.lists[fleet.NODES].items[i]
+      if i % 2 == 0 then
+        one.spec.unschedulable = true
+      elseif i > 4000 then
+        one.status.allocatable[GPU] = "7"
+      end
+    end
+    local result = binary.check(fleet.report(parts, { NAME, "--platform", "aws" }), NAME)
+    fleet.judge(result, {
+      outcome = "fail", reason = "too-few-gpus", coverage = { 2000, 5000 },
+      says = { "500 of 2500 GPU nodes have fewer than 8", "n4001 (7), n4003 (7)", "and 490 more" },
+    })
+    assert.equal(500, #result.details.diff.rows)
+    assert.equal("left out", result.attachments[1].name)
+  end)
+end)
