@@ -226,7 +226,8 @@ function M.skip(ctx, fleet, what)
   end
   ctx:skip {
     reason = "not-needed",
-    message = ("%s needs %s (%s: %s)"):format(where, what, fabric.FILE, needs.nothing or table.concat(needs.rows, ", ")),
+    message = ("%s needs %s (%s: %s)"):format(where, what, fabric.FILE,
+      needs.nothing or table.concat(needs.rows, ", ")),
   }
 end
 
