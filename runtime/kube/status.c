@@ -284,7 +284,13 @@ static struct row read_404(const struct kube_request *rq,
     return *row_of(http);
   }
   if (s->name[0] == '\0') {
-    return served == KUBE_SERVED_YES ? scope : no_api;
+    /* Where discovery cannot tell, only the server's own words do: a gateway
+     * writes such a Status, too. */
+    bool own = strcmp(s->message,
+                      "the server could not find the requested resource") == 0;
+    return served == KUBE_SERVED_YES               ? scope
+           : served == KUBE_SERVED_UNKNOWN && !own ? unknown
+                                                   : no_api;
   }
   /* The kubelet's own 404, which the server hands on with the subresource for a
    * kind: a kubelet that has just begun does not know its pods yet. */
