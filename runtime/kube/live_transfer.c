@@ -9,14 +9,15 @@
 #include "kube/retry.h"
 #include "kube/url.h"
 
-#define MIB             ((size_t)1 << 20)
-#define OBJECT_MAX      (16 * MIB)
-#define TEXT_MAX        (64 * MIB)
-#define STREAM_CHUNK    MIB
-#define CONNECT_MS      10000
-#define GET_MS          30000
-#define LIST_MS         60000
-#define HEADER_TEXT_MAX ((size_t)64 << 10)
+#define MIB               ((size_t)1 << 20)
+#define OBJECT_MAX        (16 * MIB)
+#define TEXT_MAX          (64 * MIB)
+#define STREAM_CHUNK      MIB
+#define CONNECT_MS        10000
+#define GET_MS            30000
+#define LIST_MS           60000
+#define HEADER_TEXT_MAX   ((size_t)64 << 10)
+#define RETRY_AFTER_MAX_S 3600 /* a server may say any number */
 
 /* libcurl takes a head that the connection's end cuts for a whole one: an
  * answer is only what has the empty line behind its head. */
@@ -544,7 +545,9 @@ int64_t kube_live_finish(struct kube_transfer *t, CURLcode result,
     return -1;
   }
   curl_easy_getinfo(t->easy, CURLINFO_RETRY_AFTER, &seconds);
-  return seconds > 0 ? (int64_t)seconds * 1000 : kube_retry_after(a);
+  return seconds <= 0                  ? kube_retry_after(a)
+         : seconds > RETRY_AFTER_MAX_S ? (int64_t)RETRY_AFTER_MAX_S * 1000
+                                       : (int64_t)seconds * 1000;
 }
 
 bool kube_live_unsent(const struct kube_transfer *t)
