@@ -25,7 +25,8 @@ enum {
   KEY_API_VERSION,
   KEY_METADATA,
   KEY_RESOURCE_VERSION,
-  KEY_CONTINUE
+  KEY_CONTINUE,
+  KEY_REMAINING
 };
 
 /* Containers that are open between items: the list and "items". */
@@ -85,6 +86,8 @@ static unsigned metadata_member(const struct aicr_json_reader *r)
     return KEY_RESOURCE_VERSION;
   if (text_is(r, "continue"))
     return KEY_CONTINUE;
+  if (text_is(r, "remainingItemCount"))
+    return KEY_REMAINING;
   return KEY_OTHER;
 }
 
@@ -118,6 +121,13 @@ static bool take_continue(struct aicr_json_list *l, enum aicr_json_token token)
     return true;
   l->next_page = aicr_strndup(r->text, r->text_len);
   return l->next_page || no_memory(l);
+}
+
+static bool take_remaining(struct aicr_json_list *l, enum aicr_json_token token)
+{
+  l->remaining = token == AICR_JSON_INTEGER ? l->reader.integer : 0;
+  return token == AICR_JSON_INTEGER || token == AICR_JSON_NULL ||
+         reject(l, "metadata.remainingItemCount is not an integer");
 }
 
 static bool take_items(struct aicr_json_list *l, enum aicr_json_token token)
@@ -175,6 +185,8 @@ static bool take_metadata_value(struct aicr_json_list *l,
         "metadata.resourceVersion is not a text of at most 63 bytes");
   case KEY_CONTINUE:
     return take_continue(l, token);
+  case KEY_REMAINING:
+    return take_remaining(l, token);
   default:
     if (is_begin(token))
       l->state = SKIP_METADATA_VALUE;

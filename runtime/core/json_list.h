@@ -27,6 +27,7 @@ struct aicr_json_list {
   char api_version[192];
   char resource_version[64];
   char *next_page;  /* metadata.continue, NULL when absent or "" */
+  int64_t remaining; /* metadata.remainingItemCount, 0 when absent */
   bool has_items;   /* an "items" member was seen (an array or null) */
   size_t count;
 

@@ -110,6 +110,12 @@ bool kube_call_send(struct kube_call *call, struct aicr_error *err);
  * nothing for the owner to see yet. */
 bool kube_call_take(struct kube_call *call, struct kube_answer *answer);
 
+/* call_answer.c: is a success what was asked for? False: call->error. The last
+ * one says so of a page that names no next one. */
+bool kube_call_is_object(struct kube_call *call);
+bool kube_call_is_list(struct kube_call *call);
+bool kube_call_is_last_page(struct kube_call *call);
+
 /* call_page.c: the pages of a list. False without memory. */
 bool kube_call_begin_page(struct kube_call *call);
 void kube_call_end_page(struct kube_call *call);

@@ -214,6 +214,11 @@ static enum kube_call_state finish_page(struct kube_call *call)
     kube_call_fail(call);
     return KUBE_CALL_FAILED;
   }
+  if (!kube_call_is_list(call) ||
+      (call->list.next_page == NULL && !kube_call_is_last_page(call))) {
+    kube_call_fail(call);
+    return KUBE_CALL_FAILED;
+  }
   if (call->pages == 1) {
     kube_set_text(call->resource_version, sizeof call->resource_version,
                   call->list.resource_version);
@@ -275,6 +280,9 @@ enum kube_call_state kube_call_next_item(struct kube_call *call,
   case AICR_LIST_ITEM:
     if (call->list.item_len == 0 || !kube_is_object(call->list.item)) {
       kube_call_unexpected(call, "an item is no object");
+      break;
+    }
+    if (!kube_call_is_list(call)) {
       break;
     }
     call->items++;

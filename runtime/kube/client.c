@@ -227,14 +227,7 @@ static bool take_success(struct kube_call *call)
   if (call->rq.verb == KUBE_LIST) {
     return kube_call_begin_page(call) || kube_call_no_memory(&call->error);
   }
-  struct aicr_error bad;
-  if (!aicr_json_check(a->body.data, a->body.len, AICR_JSON_STRICT,
-                       AICR_JSON_DEPTH, &bad)) {
-    if (bad.code == AICR_INTERNAL) {
-      call->error = bad;
-    } else {
-      kube_call_unexpected(call, bad.message);
-    }
+  if (!kube_call_is_object(call)) {
     return false;
   }
   call->phase = PHASE_OBJECT;

@@ -231,6 +231,12 @@ bool kube_status_no_log(const struct kube_request *rq,
          strpbrk(body + sizeof begin - 1, " \t\r\n") == NULL;
 }
 
+static bool is_write(const struct kube_request *rq)
+{
+  return rq->verb != KUBE_GET && rq->verb != KUBE_LIST &&
+         rq->verb != KUBE_WATCH && rq->verb != KUBE_RAW;
+}
+
 bool kube_status_success(const struct kube_request *rq,
                          const struct kube_answer *a)
 {
@@ -240,8 +246,11 @@ bool kube_status_success(const struct kube_request *rq,
   if (rq->verb == KUBE_EXEC) {
     return a->http == 101;
   }
-  return a->http >= 200 && a->http < 300 && !(is_log(rq) && a->http == 204) &&
-         !kube_status_no_log(rq, a);
+  /* What is only a part of it, or accepted for later, was not read. */
+  if (!is_write(rq)) {
+    return a->http == 200 && !kube_status_no_log(rq, a);
+  }
+  return a->http >= 200 && a->http < 300;
 }
 
 static bool is_json(const char *content_type)
@@ -372,12 +381,6 @@ static bool read_pod(const struct kube_request *rq, const struct kube_answer *a,
   default:
     return false;
   }
-}
-
-static bool is_write(const struct kube_request *rq)
-{
-  return rq->verb != KUBE_GET && rq->verb != KUBE_LIST &&
-         rq->verb != KUBE_WATCH && rq->verb != KUBE_RAW;
 }
 
 /* A webhook may refuse with any code, also with one that would mean that an

@@ -41,6 +41,8 @@ static void show_list(struct aicr_buf *out, const char *text, size_t len,
     aicr_buf_addf(out, " %s|%s|%s|%s|%zu%s", l.kind, l.api_version,
                   l.resource_version, l.next_page ? l.next_page : "NULL",
                   l.count, l.has_items ? "" : " none");
+  if (l.remaining != 0)
+    aicr_buf_addf(out, " and %lld", (long long)l.remaining);
   assert_int_equal(aicr_json_list_next(&l), result);
   aicr_json_list_free(&l);
   free(chunk);
@@ -92,6 +94,11 @@ static const struct list lists[] = {
     {"{\"Items\":[1],\"KIND\":2,\"items\":[]}", " |||NULL|0"},
     {"{\"\\u0069tems\":[{}]}", "<{}> |||NULL|1"},
     {"{\"kind\":\"Pod\\u004cist\",\"items\":[]}", " PodList|||NULL|0"},
+
+    {"{\"metadata\":{\"remainingItemCount\":null},\"items\":[]}", " |||NULL|0"},
+    {"{\"metadata\":{\"remainingItemCount\":7},\"items\":[]}",
+     " |||NULL|0 and 7"},
+    {"{\"metadata\":{\"remainingItemCount\":1.5}}", "!malformed@37"},
 
     {"", "!malformed@0"},
     {"[]", "!malformed@1"},

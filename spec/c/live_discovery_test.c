@@ -85,7 +85,8 @@ static const struct live_row table[] = {
     {"a list whose API changes between two pages: it does not begin again",
      {API,
       APIS(ACME),
-      {.body = PAGE(NODE("a"), "t1")},
+      {.body = "{\"kind\":\"GadgetList\",\"apiVersion\":\"acme.com/v1\","
+               "\"metadata\":{\"continue\":\"t1\"},\"items\":[" NODE("a") "]}"},
       {.http = 404, .type = TEXT, .body = "404 page not found\n"}},
      "list gadgets",
      "a INTERNAL/page-not-found cut",

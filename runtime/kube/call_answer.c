@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+
+#include "kube/call.h"
+#include "kube/recording_facts.h"
+
+/* Is a success the answer to what was asked for? A proxy, a gateway or another
+ * API may answer any path with 200 and JSON: what is taken for an observation
+ * has to say of itself that it is one. */
+
+#define WHY_MAX 512
+
+struct wanted {
+  char api_version[320];
+  const char *kind;
+};
+
+static struct wanted wanted_of(const struct kube_call *call)
+{
+  const struct kube_resource *r = &call->rq.resource;
+  struct wanted w = {.kind = r->kind};
+  snprintf(w.api_version, sizeof w.api_version, "%s%s%s", r->group,
+           r->group[0] == '\0' ? "" : "/", r->version);
+  return w;
+}
+
+static bool refuse(struct kube_call *call, const char *what, const char *got,
+                   const char *wanted)
+{
+  char why[WHY_MAX];
+  snprintf(why, sizeof why, "%.64s is \"%.160s\", not \"%.160s\"", what, got,
+           wanted);
+  kube_call_unexpected(call, why);
+  return false;
+}
+
+/* Is it said to be something else? */
+static bool differs(const char *got, const char *wanted)
+{
+  return got[0] != '\0' && wanted[0] != '\0' && strcmp(got, wanted) != 0;
+}
+
+/* What is made may be given a name, and lie in the namespace of a default. */
+static bool is_named(const struct kube_call *call)
+{
+  return call->rq.name != NULL && call->rq.verb != KUBE_DELETE;
+}
+
+bool kube_call_is_object(struct kube_call *call)
+{
+  const struct kube_answer *a = &call->answer;
+  const struct kube_request *rq = &call->rq;
+  struct wanted w = wanted_of(call);
+  struct kube_rec_facts f;
+  struct aicr_error bad;
+  if (!kube_rec_read_facts(a->body.data, a->body.len, &f, &bad)) {
+    if (bad.code == AICR_INTERNAL) {
+      call->error = bad;
+    } else {
+      kube_call_unexpected(call, bad.message);
+    }
+    return false;
+  }
+  /* A deletion is answered with the object or a Status; a subresource may be of
+   * any kind. */
+  if (rq->verb == KUBE_DELETE) {
+    return true;
+  }
+  if (strcmp(f.kind, "Status") == 0) {
+    return refuse(call, "kind", f.kind, w.kind);
+  }
+  if (rq->subresource == NULL && differs(f.kind, w.kind)) {
+    return refuse(call, "kind", f.kind, w.kind);
+  }
+  if (rq->subresource == NULL && differs(f.api_version, w.api_version)) {
+    return refuse(call, "apiVersion", f.api_version, w.api_version);
+  }
+  if (is_named(call) && rq->subresource == NULL && differs(f.name, rq->name)) {
+    return refuse(call, "metadata.name", f.name, rq->name);
+  }
+  if (is_named(call) && rq->ns != NULL && differs(f.ns, rq->ns)) {
+    return refuse(call, "metadata.namespace", f.ns, rq->ns);
+  }
+  return true;
+}
+
+/* The kind of a list is told by no discovery: it is known of what every server
+ * has, and can be anything else of what a definition brought. */
+static bool is_list_kind(const struct kube_call *call, const char *kind)
+{
+  const struct kube_resource *r = &call->rq.resource;
+  size_t len = strlen(r->kind);
+  return kind[0] == '\0' || kube_builtin_by_name(r->group, r->plural) == NULL ||
+         (strncmp(kind, r->kind, len) == 0 && strcmp(kind + len, "List") == 0);
+}
+
+bool kube_call_is_list(struct kube_call *call)
+{
+  const struct aicr_json_list *l = &call->list;
+  struct wanted w = wanted_of(call);
+  char list_kind[160];
+  if (!is_list_kind(call, l->kind)) {
+    snprintf(list_kind, sizeof list_kind, "%.150sList", w.kind);
+    return refuse(call, "kind", l->kind, list_kind);
+  }
+  return !differs(l->api_version, w.api_version) ||
+         refuse(call, "apiVersion", l->api_version, w.api_version);
+}
+
+bool kube_call_is_last_page(struct kube_call *call)
+{
+  char why[WHY_MAX];
+  if (call->list.remaining <= 0) {
+    return true;
+  }
+  snprintf(why, sizeof why,
+           "metadata.remainingItemCount is %lld, and there is no "
+           "metadata.continue",
+           (long long)call->list.remaining);
+  kube_call_unexpected(call, why);
+  return false;
+}

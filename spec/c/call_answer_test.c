@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kube/client.h"
+
+#include "rows.h"
+
+#include "kube_asker.h"
+#include "kube_fake.h"
+#include "torture.h"
+
+/* Successes that are no answers to what was asked for. */
+
+#define J "application/json"
+#define BODY(text)                                                             \
+  {                                                                            \
+    200, J, text, KUBE_TRANSPORT_OK, false                                     \
+  }
+#define HTTP(code, text)                                                       \
+  {                                                                            \
+    code, J, text, KUBE_TRANSPORT_OK, false                                    \
+  }
+#define FIRST     "list /api/v1/nodes limit=500\n"
+#define ONE(name) "get /api/v1/nodes/" name " limit=500\n"
+
+struct row {
+  const char *what;
+  struct fake_answer answers[1];
+  const char *question, *result, *requests;
+};
+
+static const struct row table[] = {
+    {"a Status with items",
+     {BODY("{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\","
+           "\"items\":[]}")},
+     "list nodes",
+     "INTERNAL/unexpected-response 200",
+     FIRST},
+    {"a list of another kind",
+     {BODY("{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"items\":[]}")},
+     "list nodes",
+     "INTERNAL/unexpected-response 200",
+     FIRST},
+    {"a list of another kind, said behind its items",
+     {BODY("{\"items\":[],\"kind\":\"PodList\"}")},
+     "list nodes",
+     "INTERNAL/unexpected-response 200",
+     FIRST},
+    {"a Table with items",
+     {BODY("{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/"
+           "v1\",\"items\":[]}")},
+     "list nodes",
+     "INTERNAL/unexpected-response 200",
+     FIRST},
+    {"a list of another API",
+     {BODY("{\"kind\":\"NodeList\",\"apiVersion\":\"acme.com/"
+           "v1\",\"items\":[]}")},
+     "list nodes",
+     "INTERNAL/unexpected-response 200",
+     FIRST},
+    {"more items than pages",
+     {BODY("{\"metadata\":{\"remainingItemCount\":1},\"items\":[]}")},
+     "list nodes",
+     "INTERNAL/unexpected-response 200",
+     FIRST},
+    {"a count that is none",
+     {BODY("{\"metadata\":{\"remainingItemCount\":\"1\"},\"items\":[]}")},
+     "list nodes",
+     "INTERNAL/unexpected-response 200",
+     FIRST},
+    {"an item of another kind's list",
+     {BODY(
+         "{\"kind\":\"PodList\",\"items\":[{\"metadata\":{\"name\":\"a\"}}]}")},
+     "list nodes",
+     "INTERNAL/unexpected-response 200",
+     FIRST},
+    {"no more items",
+     {BODY("{\"metadata\":{\"remainingItemCount\":0},\"items\":[]}")},
+     "list nodes",
+     "end 1",
+     FIRST},
+    {"a part of a list",
+     {HTTP(206, "{\"items\":[]}")},
+     "list nodes",
+     "INTERNAL/unexpected-response 206",
+     FIRST},
+    {"a refusal that says 200",
+     {BODY("{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\","
+           "\"code\":404}")},
+     "get nodes name=n",
+     "INTERNAL/unexpected-response 200",
+     ONE("n")},
+    {"another object",
+     {BODY("{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":"
+           "\"m\"}}")},
+     "get nodes name=n",
+     "INTERNAL/unexpected-response 200",
+     ONE("n")},
+    {"an object of another kind",
+     {BODY("{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":"
+           "\"n\"}}")},
+     "get nodes name=n",
+     "INTERNAL/unexpected-response 200",
+     ONE("n")},
+    {"an object of another API",
+     {BODY("{\"kind\":\"Node\",\"apiVersion\":\"v2\",\"metadata\":{\"name\":"
+           "\"n\"}}")},
+     "get nodes name=n",
+     "INTERNAL/unexpected-response 200",
+     ONE("n")},
+    {"a list for an object",
+     {BODY("{\"kind\":\"NodeList\",\"apiVersion\":\"v1\",\"items\":[]}")},
+     "get nodes name=n",
+     "INTERNAL/unexpected-response 200",
+     ONE("n")},
+    {"an object of another namespace",
+     {BODY("{\"metadata\":{\"name\":\"p\",\"namespace\":\"b\"}}")},
+     "get pods ns=a name=p",
+     "INTERNAL/unexpected-response 200",
+     "get /api/v1/namespaces/a/pods/p limit=500\n"},
+    {"a Status for a subresource",
+     {BODY("{\"kind\":\"Status\",\"status\":\"Failure\"}")},
+     "get deploy ns=a name=d sub=scale",
+     "INTERNAL/unexpected-response 200",
+     "get /apis/apps/v1/namespaces/a/deployments/d/scale limit=500\n"},
+    {"a subresource of its own kind",
+     {BODY("{\"kind\":\"Scale\",\"apiVersion\":\"autoscaling/v1\"}")},
+     "get deploy ns=a name=d sub=scale",
+     "object {\"kind\":\"Scale\",\"apiVersion\":\"autoscaling/v1\"}",
+     "get /apis/apps/v1/namespaces/a/deployments/d/scale limit=500\n"},
+};
+
+static void test_row(void **state)
+{
+  const struct row *row = *state;
+  struct fake fake;
+  struct aicr_buf out;
+  struct kube_client *c = kube_client_open(fake_init(&fake, row->answers));
+  aicr_buf_init(&fake.log, 1 << 16);
+  aicr_buf_init(&out, 1 << 16);
+  ask_text(c, row->question, &out);
+  assert_string_equal(out.data, row->result);
+  assert_string_equal(fake.log.data, row->requests);
+  aicr_buf_free(&out);
+  kube_client_close(c);
+  aicr_buf_free(&fake.log);
+}
+
+int main(void)
+{
+  struct rows rows = {0};
+  for (size_t i = 0; i < COUNT(table); i++) {
+    add_row(&rows, "answer", table[i].what, test_row, &table[i]);
+  }
+  return run_rows(&rows, "call answer");
+}
