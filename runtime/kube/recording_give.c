@@ -121,12 +121,17 @@ void kube_rec_give_not_recorded(struct kube_answer *a,
   give_refusal(a, rq, why, advice);
 }
 
+void kube_rec_give_not_indexed(struct kube_answer *a,
+                               const struct kube_request *rq, const char *why)
+{
+  give_refusal(a, rq, why, "--record, in a run of this check");
+}
+
 void kube_rec_give_undecided(struct kube_answer *a,
                              const struct kube_request *rq)
 {
-  give_refusal(a, rq,
-               "others were given answers that differ, and none to this check",
-               "--record, in a run of this check");
+  kube_rec_give_not_indexed(
+      a, rq, "others were given answers that differ, and none to this check");
 }
 
 /* What was recorded cannot be read any more. */

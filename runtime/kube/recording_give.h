@@ -15,6 +15,11 @@ void kube_rec_give_no_memory(struct kube_answer *a);
 void kube_rec_give_not_recorded(struct kube_answer *a,
                                 const struct kube_request *rq, const char *why);
 
+/* The same in a recording of --record, where only another run of the check adds
+ * an answer. */
+void kube_rec_give_not_indexed(struct kube_answer *a,
+                               const struct kube_request *rq, const char *why);
+
 /* The same where others were answered, and not always alike. */
 void kube_rec_give_undecided(struct kube_answer *a,
                              const struct kube_request *rq);

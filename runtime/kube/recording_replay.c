@@ -292,7 +292,7 @@ static bool answer(struct replay *r, const struct kube_rec_entry *key)
       give_end(r);
     } else if (r->own && rq->verb == KUBE_WATCH &&
                *served(r, run) >= run.count) {
-      kube_rec_give_not_recorded(r->a, rq, "it was watched no longer");
+      kube_rec_give_not_indexed(r->a, rq, "it was watched no longer");
     } else {
       const struct kube_rec_entry *e = take_turn(r, run, true);
       give_entry(r, e, (size_t)(e - &r->s->entries[run.first]), true);
@@ -357,7 +357,7 @@ static void give_none(const struct replay *r, const char *why)
   if (r->differ) {
     kube_rec_give_undecided(r->a, r->rq);
   } else {
-    kube_rec_give_not_recorded(r->a, r->rq, why);
+    kube_rec_give_not_indexed(r->a, r->rq, why);
   }
 }
 
@@ -376,7 +376,7 @@ void kube_rec_replay(struct kube_rec_store *s, const struct kube_request *rq,
     if (r.cut) {
       give_end(&r);
     } else {
-      kube_rec_give_not_recorded(a, rq, "index.jsonl has no line of it");
+      kube_rec_give_not_indexed(a, rq, "index.jsonl has no line of it");
     }
   } else if (!answer_any(&r, &key)) {
     give_none(&r, "index.jsonl has no line that answers it");

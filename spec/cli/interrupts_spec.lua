@@ -131,7 +131,8 @@ describe("a second signal", function()
       assert.match("^stopped by a second SIG%u+: its clean%-up was not awaited$", a.message)
       assert.same({ "interrupted", "interrupted", "interrupted" }, { a.reason, b.reason, c.reason })
       assert.match("aicr%-run: stopped by a second SIG%u+: the clean%-up of a was not awaited\n"
-        .. "  fix  look what is left: kubectl get all %-A %-l aicr%-run/run=" .. result.report.run.id:gsub("%-", "%%-"),
+        .. "  fix  look what is left of run " .. result.report.run.id:gsub("%-", "%%-")
+        .. ": aicr%-run doctor .*a%.lua\n",
         result.stderr)
     end)
   end

@@ -187,9 +187,27 @@ describe("the outcome of a check", function()
       .. '(HTTP 404): namespaces "n" not '
       .. "found", "make it, or choose another one with --namespace NS: kubectl create namespace n" },
     { "never-true", "jobs.batch j: waited 5s for condition=Complete; last seen: absent",
-      "see what holds it up: kubectl get jobs.batch -A --field-selector metadata.name=j -o yaml" },
+      "see what held it up: kubectl get events -A --field-selector involvedObject.name=j; and, if the check did not "
+      .. "remove it: kubectl get jobs.batch -A --field-selector metadata.name=j -o yaml" },
     { "never-true", "pods p: not so in the recording; waited 5s for the wanted state; last seen: nil",
-      "see what holds it up: kubectl get pods -A --field-selector metadata.name=p -o yaml" },
+      "see what held it up: kubectl get events -A --field-selector involvedObject.name=p; and, if the check did not "
+      .. "remove it: kubectl get pods -A --field-selector metadata.name=p -o yaml" },
+    { "not-recorded", "the recording cannot answer list networks.networking.gke.io: nothing of it was recorded; add it "
+      .. "with: kubectl get networks.networking.gke.io -o json",
+      "add the whole answer to the recording: kubectl get networks.networking.gke.io -A -o json > "
+      .. "RECORDING/networks.json; where that is empty: kubectl get --raw "
+      .. "/apis/networking.gke.io/VERSION/networks (VERSION: kubectl api-versions)" },
+    { "not-recorded", "the recording cannot answer list pods: nothing of it was recorded; add it with: kubectl get "
+      .. "pods -A -o json", "add the whole answer to the recording: kubectl get pods -A -o json > RECORDING/pods.json; "
+      .. "where that is empty: kubectl get --raw /api/v1/pods" },
+    { "not-recorded", "the recording cannot answer list pods: index.jsonl has no line of it; add it with: --record, in "
+      .. "a run of this check", "record it again on the cluster, in a run of this check: aicr-run --record DIR x" },
+    { "not-recorded", 'the recording cannot answer get pods/log "p" in namespace "n": this log was not recorded; add '
+      .. "it with: kubectl logs (as logs/NAMESPACE/POD/CONTAINER.log), or --record",
+      "add the log to the recording: kubectl logs p -n n > RECORDING/logs/n/p/CONTAINER.log" },
+    { "cleanup", "a Pod of which no answer came may be left (x); look with: kubectl get pod -n n -l aicr-run/run=r",
+      "look what is left, then kubectl delete it: kubectl get pod -n n -l aicr-run/run=r" },
+    { "cleanup", "no message", "look what is left: aicr-run doctor x" },
     { "forbidden", 'create pods: forbidden (HTTP 403): admission webhook "w" denied the request: no',
       "ask who runs the webhook that the message names: kubectl get "
       .. "validatingwebhookconfigurations,mutatingwebhookconfigurations" },

@@ -9,8 +9,12 @@ local READYZ <const> = "kubectl get --raw '/readyz?verbose'"
 local AGAIN <const> = "run the check again; if it repeats, look at the API server: " .. READYZ
 local REACH <const> = "see whether the server is reachable from here (address, VPN, proxy): kubectl cluster-info"
 local DOCTOR <const> = "aicr-run doctor"
+local AGAIN_RECORDED <const> = "record it again on the cluster, in a run of this check: aicr-run --record DIR %s"
+local WHOLE <const> = "add the whole answer to the recording: kubectl get %s -A -o json > RECORDING/%s.json; where "
+  .. "that is empty: kubectl get --raw %s"
 
-local RECORDING <const> = "name a folder of files that kubectl get -o json wrote whole, or one of them: --recording DIR"
+local RECORDING <const> = "name what --record made, an archive of it, or a folder or file that kubectl get -o json "
+  .. "wrote whole: --recording DIR"
 
 local FIX <const> = {
   ["no-cluster"] = "name a cluster or a recording of one: --kubeconfig FILE, --recording DIR",
@@ -23,8 +27,6 @@ local FIX <const> = {
     .. "kubectl config get-contexts",
   ["exec-plugin-not-found"] = "install the plug-in that the message names, or put it on PATH; then: " .. DOCTOR,
   ["exec-plugin-failed"] = "run the plug-in by hand, or log in again, then: kubectl auth whoami",
-  ["not-recorded"] = "add the whole answer to the recording: kubectl get RESOURCE -A -o json > "
-    .. "RECORDING/RESOURCE.json (when there is none of it: kubectl get --raw PATH)",
   ["recording-missing"] = RECORDING,
   ["recording-empty"] = RECORDING,
   ["recording-invalid"] = RECORDING,
@@ -130,13 +132,39 @@ function BY_MESSAGE.timeout(item, text)
     or ("give the check more time: --set %s.timeout=30m"):format(item.name)
 end
 
-function BY_MESSAGE.cleanup(_, text)
+--- The command that finds what runs of some checks left.
+--- @param operands string the checks, as words of a command line
+--- @param options table|nil of the run
+function M.doctor(operands, options)
+  local namespace = options and options.namespace
+  return ("%s %s%s"):format(DOCTOR, namespace and "-n " .. rbac.shell(namespace) .. " " or "", operands)
+end
+
+function BY_MESSAGE.cleanup(item, text)
   local commands = {}
   for command in text:gmatch("remove it with: (kubectl delete [%w%s%./_-]*[%w])") do
     commands[#commands + 1] = command
   end
+  local look = text:match "look with: (kubectl get [%w%s%./_=-]*[%w])"
   return #commands > 0 and table.concat(commands, " && ")
-    or "look what is left, then kubectl delete it: kubectl get all -A -l app.kubernetes.io/managed-by=aicr-run"
+    or look and "look what is left, then kubectl delete it: " .. look
+    or "look what is left: " .. M.doctor(rbac.operand(item), item.cluster)
+end
+
+BY_MESSAGE["not-recorded"] = function(item, text)
+  if text:find("add it with: --record", 1, true) then
+    return AGAIN_RECORDED:format(rbac.operand(item))
+  elseif text:find("add it with: kubectl logs", 1, true) then
+    local pod, namespace = text:match 'pods/log "([%w.-]+)" in namespace "([%w-]+)"'
+    pod, namespace = pod or "POD", namespace or "NAMESPACE"
+    return ("add the log to the recording: kubectl logs %s -n %s > RECORDING/logs/%s/%s/CONTAINER.log"):format(pod,
+      namespace, namespace, pod)
+  end
+  local resource = text:match "cannot answer %l+ (%l[%l%d.-]*)" or text:match "(%l[%l%d.-]*) was not recorded"
+  local plural, group = (resource or ""):match "^([^.]+)%.(.+)$"
+  return WHOLE:format(resource or "RESOURCE", plural or resource or "RESOURCE",
+    group and ("/apis/%s/VERSION/%s (VERSION: kubectl api-versions)"):format(group, plural)
+    or resource and "/api/v1/" .. resource or "PATH")
 end
 
 BY_MESSAGE["never-true"] = function(_, text)
@@ -144,8 +172,9 @@ BY_MESSAGE["never-true"] = function(_, text)
   if not resource then
     resource, name = text:match "^([%w.-]+) ([%w.-]+): not so in the recording"
   end
-  return resource and ("see what holds it up: kubectl get %s -A --field-selector metadata.name=%s -o yaml")
-    :format(resource, name) or "see what holds it up: kubectl get events -A --sort-by=.lastTimestamp"
+  return resource and ("see what held it up: kubectl get events -A --field-selector involvedObject.name=%s; and, if "
+    .. "the check did not remove it: kubectl get %s -A --field-selector metadata.name=%s -o yaml"):format(name,
+    resource, name) or "see what held it up: kubectl get events -A --sort-by=.lastTimestamp"
 end
 
 BY_MESSAGE["namespace-not-found"] = function(_, text)

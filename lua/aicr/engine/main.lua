@@ -171,7 +171,7 @@ local function notes(job)
 end
 
 local OPEN_FIX <const> = {
-  recording = "name a folder of files that kubectl get -o json wrote whole, or one of them",
+  recording = advice.fix "recording-missing",
   kubeconfig = "name a kubeconfig that kubectl takes: --kubeconfig FILE",
   record = "name a folder that is new or empty: --record DIR",
 }
@@ -273,10 +273,18 @@ end
 --- What a second signal left, and how to find it.
 local function say_unconfirmed(job, names, signal)
   if #names > 0 then
+    local cut, words = {}, {}
+    for _, name in ipairs(names) do
+      cut[name] = true
+    end
+    for _, item in ipairs(job.plan) do
+      words[#words + 1] = cut[item.name] and rbac.operand(item) or nil
+    end
     say(job.host, {
       what = ("stopped by a second %s: the clean-up of %s was not awaited"):format(signal,
         table.concat(names, ", ")),
-      fix = advice.on_cluster("look what is left: kubectl get all -A -l aicr-run/run=" .. job.id, job.options),
+      fix = advice.on_cluster(("look what is left of run %s: %s"):format(job.id,
+        advice.doctor(table.concat(words, " "), job.options)), job.options),
     })
   end
 end

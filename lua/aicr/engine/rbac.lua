@@ -145,13 +145,18 @@ function M.shell(word)
   return word:find("^[%w_./:=@%%+,-]+$") and word or "'" .. word:gsub("'", "'\\''") .. "'"
 end
 
+--- The word of a command line that names a check.
+--- @param item table the planned check
+function M.operand(item)
+  return M.shell(item.origin == "built-in" and item.meta and item.meta.name or item.path or item.name or "CHECK")
+end
+
 --- The command that grants what a check needs.
 --- @param item table the planned check
 --- @param namespace string|nil the option of that name
 function M.command(item, namespace)
-  local named = item.origin == "built-in" and item.meta and item.meta.name or item.path or item.name or "CHECK"
   return ("aicr-run rbac %s%s | kubectl apply -f -  # as an administrator, then bind the role as it says"):format(
-    namespace and "-n " .. M.shell(namespace) .. " " or "", M.shell(named))
+    namespace and "-n " .. M.shell(namespace) .. " " or "", M.operand(item))
 end
 
 local function is_filtered(options)
