@@ -200,8 +200,21 @@ describe("leftovers", function()
     }
     assert.equal("fail", ended)
     assert.equal("2 objects of earlier runs: pods/p in a, jobs.batch/j in b", t.message)
-    assert.equal(("kubectl delete pods -n a -l %s && kubectl delete jobs.batch -A -l %s"):format(MARK, MARK), t.fix)
+    assert.equal("kubectl delete pods -n a -l aicr-run/run=r1 && kubectl delete jobs.batch -A -l " .. MARK, t.fix)
     assert.truthy(said[1]:find("of run r1", 1, true))
+  end)
+  it("that are being deleted are looked at, not deleted again", function()
+    local function pod(name, run, deleted)
+      return { metadata = { name = name, namespace = "a", labels = { ["aicr-run/run"] = run },
+        deletionTimestamp = deleted } }
+    end
+    local _, _, t, said = leftovers { pods = { pod("p", "r1", "2026-01-02T03:04:05Z") } }
+    assert.equal("kubectl get pods p -n a -o yaml", t.fix)
+    assert.truthy(said[1]:find(", being deleted", 1, true))
+    local both = { pod("p", "r1", "2026-01-02T03:04:05Z"), pod("q", "r2"), pod("r", "r2"), pod("s", "r3") }
+    _, _, t = leftovers { pods = both }
+    assert.equal("kubectl delete pods -n a -l aicr-run/run=r2 && kubectl delete pods -n a -l aicr-run/run=r3 && "
+      .. "kubectl get pods p -n a -o yaml", t.fix)
   end)
   it("are not known where they cannot be listed", function()
     local ended, reason, t = leftovers { pods = "forbidden" }

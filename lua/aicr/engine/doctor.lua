@@ -153,14 +153,24 @@ local function permissions(job, host, rows)
   end
 end
 
+-- What grants something in the namespace of the run: whoever has that knows that it is there.
+local function grant_in(job, host)
+  for _, item in ipairs(job.wanted) do
+    for _, right in ipairs(rbac.rights(host, item.needs, job.namespace)) do
+      if right.namespace == job.namespace then
+        return item.grant
+      end
+    end
+  end
+end
+
 local function namespace(job, host, rights)
   for _, right in ipairs(rights) do
     if right.namespace == job.namespace then
       local q = question(right)
       return asked(host, "namespace", {
         requires = { "identity" }, params = { probe = { q.verb, q.resource, q.subresource } },
-        fixes = { forbidden = ("kubectl get namespace %s (or leave the row out: --skip namespace)"):format(
-          job.namespace) },
+        fixes = { forbidden = grant_in(job, host) .. "; or leave the row out: --skip namespace" },
       })
     end
   end

@@ -1,7 +1,33 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- Did an earlier run leave something? Looks for its label among the kinds of objects that the selected checks make.
 local MARK <const> = "app.kubernetes.io/managed-by=aicr-run"
+local RUN <const> = "aicr-run/run"
 local SHOWN <const> = 5
+
+-- How to be rid of objects of one kind: run by run, so that a run that goes on is not hit; what is being deleted is not
+-- deleted again, but looked at.
+local function remedies(kind, objects)
+  local where = kind.namespace and "-n " .. kind.namespace or "-A"
+  local runs, fixes, held, seen = {}, {}, nil, {}
+  for _, object in ipairs(objects) do
+    local meta = object.metadata
+    local label = (meta.labels or {})[RUN]
+    if meta.deletionTimestamp then
+      held = held or meta
+    elseif not seen[label or ""] then
+      seen[label or ""] = true
+      runs[#runs + 1] = label and RUN .. "=" .. label or MARK
+    end
+  end
+  for _, label in ipairs((seen[""] or #runs > SHOWN) and { MARK } or runs) do
+    fixes[#fixes + 1] = ("kubectl delete %s %s -l %s"):format(kind.resource, where, label)
+  end
+  if held then
+    fixes[#fixes + 1] = ("kubectl get %s %s%s -o yaml"):format(kind.resource, held.name,
+      held.namespace and " -n " .. held.namespace or "")
+  end
+  return fixes
+end
 
 return {
   name = "leftovers",
@@ -27,12 +53,12 @@ return {
         local name = ("%s/%s%s"):format(kind.resource, meta.name, meta.namespace and " in " .. meta.namespace or "")
         n = n + 1
         names[#names + 1] = #names < SHOWN and name or nil
-        ctx:evidence("%s, of run %s, made %s", name, (meta.labels or {})["aicr-run/run"] or "unknown",
-          meta.creationTimestamp or "at an unknown time")
+        ctx:evidence("%s, of run %s, made %s%s", name, (meta.labels or {})[RUN] or "unknown",
+          meta.creationTimestamp or "at an unknown time",
+          meta.deletionTimestamp and ", being deleted" or "")
       end
-      if objects and #objects > 0 then
-        fixes[#fixes + 1] = ("kubectl delete %s %s -l %s"):format(kind.resource,
-          kind.namespace and "-n " .. kind.namespace or "-A", MARK)
+      for _, fix in ipairs(remedies(kind, objects or {})) do
+        fixes[#fixes + 1] = fix
       end
     end
     if n > 0 then
