@@ -243,6 +243,16 @@ describe("the log, line by line,", function()
     assert.equal("log-unavailable", err.reason)
   end)
 
+  it("is no log where the time of a line is none", function()
+    host.cut = function()
+      return { { "9999-99-99T99:99:99Z a", "line" }, lost() }
+    end
+    local ok, err = pcall(read, { lines = true })
+    assert.is_false(ok)
+    assert.equal("unexpected-response", err.reason)
+    assert.matches('pods/log "p" in namespace "n": .*9999%-99%-99', err.message)
+  end)
+
   it("is no log where a line has no time", function()
     host.cut = function() return { { "hello", "line" } } end
     local ok, err = pcall(read, { lines = true })

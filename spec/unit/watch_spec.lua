@@ -80,6 +80,17 @@ describe("the watch over", function()
     assert.same({ 1000, 2000 }, host.sleeps)
   end)
 
+  it("a server that ends a watch is asked again after a time that it may name, whatever the number", function()
+    for seconds, paused in pairs { [2] = 2000, [40] = 30000, [math.maxinteger] = 30000, [0] = 1000, [-5] = 1000,
+      [math.mininteger] = 1000, [1e300] = 1000 } do
+      local status = { code = 429, details = { retryAfterSeconds = seconds } }
+      host.lists, host.sleeps = { {} }, {}
+      host.events = { { type = "ERROR", object = status }, { type = "ADDED", object = object("a", "u1") } }
+      watch.watch({}, "pods")()
+      assert.same({ paused }, host.sleeps)
+    end
+  end)
+
   it("an object without a uid is unexpected, in a list and as an event", function()
     host.lists = { { { metadata = { name = "a" } } } }
     local ok, err = pcall(watch.watch({}, "pods"))

@@ -54,6 +54,20 @@ local function gap(self, why, cause)
   }, 0)
 end
 
+-- A time of a line in milliseconds. One that is none shows late: only what goes on behind it reads it.
+local function time_of(self, stamp)
+  local ok, ms = pcall(kept.parse_time, stamp)
+  if not ok then
+    close(self)
+    error(errors.new {
+      code = "INTERNAL", reason = "unexpected-response",
+      message = ('%s pods/log "%s" in namespace "%s": a line whose time is none: %s'):format(WHAT, self.pod,
+        self.namespace, kept.clip(stamp, 200)),
+    }, 0)
+  end
+  return ms
+end
+
 -- The pod as it is now: what a log's end means. nil where this user may not see it.
 local function pod_of(self)
   local ok, pod = pcall(k8s.call, WHAT, {
@@ -94,7 +108,7 @@ end
 -- Where the next request begins, as parameters of it.
 local function begin_of(self)
   if self.last and not self.recorded then
-    local ms = kept.parse_time(self.last.stamp)
+    local ms = time_of(self, self.last.stamp)
     return { sinceTime = kept.format_time(ms - MARGIN_MS):sub(1, 19) .. "Z" }
   elseif self.last then
     return {}
@@ -190,7 +204,7 @@ local function skip(self, stamp, text, how)
     self.skipping = not (self.skipped >= last.count and line.text == last.text and line.size == last.size)
   end
   -- What is so much later stands behind it, if it is there at all.
-  return self.skipping and kept.parse_time(line.stamp) > kept.parse_time(last.stamp) + MARGIN_MS
+  return self.skipping and time_of(self, line.stamp) > time_of(self, last.stamp) + MARGIN_MS
 end
 
 -- The part of a line that had been given when its connection was lost is not given again.

@@ -169,7 +169,8 @@ local function told_error(self, status)
     expired(self)
   elseif code == 429 or code >= 500 then
     local after = details.retryAfterSeconds
-    pause(self, math.type(after) == "integer" and math.min(after * 1000, BACKOFF_MAX_MS) or nil)
+    local told = math.type(after) == "integer" and after > 0
+    pause(self, told and math.min(after, BACKOFF_MAX_MS // 1000) * 1000 or nil)
   else
     error(errors.new {
       code = code == 403 and "UNAUTHORIZED" or "INTERNAL", reason = code == 403 and "forbidden" or "watch-ended",
