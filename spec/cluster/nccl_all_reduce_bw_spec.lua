@@ -153,11 +153,6 @@ local WHOLE <const> = {
       objects.must("PATCH", path, { metadata = { annotations = {
         ["networking.gke.io/interfaces"] = annotation:gsub("lyra%-gpu%-nic%-k2", "lyra-gpu-nic-k1"),
       } } }, MERGE)
-      -- As the run's watch has seen it, too.
-      at:wait("a second", function()
-        at.until_s = at.until_s or os.time() + 2
-        return os.time() > at.until_s
-      end)
     end), says = { "wiring: ", "puts eth1 and eth2 on network \"lyra-gpu-nic-k1\"" },
   },
   {
@@ -206,7 +201,7 @@ local WHOLE <const> = {
   {
     name = "a launcher that fails is an error with what it says of the cause", recipe = PLAIN, runtime = nccl.supplied
       "echo 'node-a:1:1 [0] NCCL WARN Call to ibv_reg_mr failed'; exit 3", outcome = "error",
-    reason = "launcher-failed", says = { "container node exited with 3" }, check = function(_, check)
+    reason = "launcher-failed", says = { "launch: ", "node exited with 3", "(memlock)" }, check = function(_, check)
       contains(attachment(check, "launcher.log"), "NCCL WARN Call to ibv_reg_mr failed")
     end,
   },
@@ -235,6 +230,10 @@ local WHOLE <const> = {
   {
     name = "a launcher with half a row is an error", recipe = PLAIN, runtime = nccl.supplied "cat /logs/half",
     outcome = "error", reason = "incomplete-sweep", says = { "ended at 8G" },
+  },
+  {
+    name = "wrong values fail, however good the number is", recipe = PLAIN, runtime = nccl.supplied "cat /logs/wrong",
+    outcome = "fail", code = "INTERNAL", reason = "wrong-values", says = { "correctness: ", "6 wrong values, first at 16G" },
   },
   {
     name = "100 MB of noise before the table do not keep it from passing", recipe = PLAIN, runtime = nccl.supplied
@@ -379,15 +378,6 @@ local STATES <const> = {
     end), outcome = "fail", code = "INVALID_REQUEST", reason = "shipped-worker", check = made_nothing,
   },
   {
-    name = "R-23: a recipe that declares Trainer, whose CRD is missing", recipe = DECLARED, around = without_trainjobs,
-    outcome = "fail", code = "NOT_FOUND", reason = "not-found", says = { "trainjobs.trainer.kubeflow.org is not there"
-      .. " after 3s", "kubectl apply --server-side -k" },
-  },
-  {
-    name = "Trainer's CRD is missing and nobody declares it", recipe = PLAIN, around = without_trainjobs,
-    outcome = "error", code = "NOT_FOUND", reason = "not-found", says = { "kubectl apply --server-side -k" },
-  },
-  {
     name = "R-08, R-18: a delivered worker without its daemon, on a network that is not ready", takes_gpus = true,
     change = function(parts)
       runtimes(function(spec) spec.initContainers = nil end)(parts)
@@ -410,6 +400,17 @@ local STATES <const> = {
       at.namespace = at.run:told(nccl.SPACES)
       at:go()
     end, outcome = "fail", code = "INTERNAL", reason = "daemon-not-started", says = { "index 1 of 2" },
+  },
+  {
+    name = "R-23: a recipe that declares Trainer, whose CRD is missing", recipe = DECLARED, around = without_trainjobs,
+    params = { trainer_timeout = "3s" },
+    outcome = "fail", code = "NOT_FOUND", reason = "not-found", says = { "trainjobs.trainer.kubeflow.org is not there"
+      .. " after 3s", "kubectl apply --server-side -k" },
+  },
+  {
+    name = "Trainer's CRD is missing and nobody declares it", recipe = PLAIN, around = without_trainjobs,
+    params = { trainer_timeout = "3s" },
+    outcome = "error", code = "NOT_FOUND", reason = "not-found", says = { "kubectl apply --server-side -k" },
   },
 }
 

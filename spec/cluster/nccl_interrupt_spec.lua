@@ -10,9 +10,8 @@ local runs = require "spec.support.cluster_run"
 local training = require "spec.support.cluster_training"
 
 local SOAK <const> = os.getenv "AICR_SOAK" ~= nil
--- More than there are of a run that nothing holds up; those up to FREE come before the GPUs are taken, and fit beside
--- each other.
-local LAST <const>, FREE <const>, SIDE_BY_SIDE <const> = 90, 34, 6
+-- Those up to FREE come before the GPUs are taken, and fit beside each other.
+local FREE <const>, SIDE_BY_SIDE <const> = 34, 6
 local EARLY <const>, LATE <const> = { 2, 9, 13, 17, 22, 27 }, { 38, 47 }
 local PATIENCE_S <const> = 240
 
@@ -63,29 +62,24 @@ local function everything()
   return training.objects(function() return true end)
 end
 
--- Those of the numbers, so many side by side.
-local function interrupted(numbers, side_by_side)
-  for first = 1, #numbers, side_by_side do
-    local last = math.min(#numbers, first + side_by_side - 1)
-    it(("after request %s leaves nothing"):format(table.concat(numbers, " ", first, last)), function()
-      local before, batch, cut = everything(), {}, 0
-      finally(function()
-        for _, one in ipairs(batch) do
-          if one.run then
-            one.run:kill()
-          end
-        end
-      end)
-      for i = first, last do
-        batch[#batch + 1] = start(numbers[i])
+-- Runs side by side, each interrupted after its number of requests: how many were.
+local function interrupt(numbers)
+  local before, batch, cut = everything(), {}, 0
+  finally(function()
+    for _, one in ipairs(batch) do
+      if one.run then
+        one.run:kill()
       end
-      for _, one in ipairs(batch) do
-        cut = cut + (judge(one) and 1 or 0)
-      end
-      assert.same(before, everything())
-      assert.truthy(cut > 0 or SOAK, "no run was interrupted")
-    end)
+    end
+  end)
+  for _, n in ipairs(numbers) do
+    batch[#batch + 1] = start(n)
   end
+  for _, one in ipairs(batch) do
+    cut = cut + (judge(one) and 1 or 0)
+  end
+  assert.same(before, everything())
+  return cut
 end
 
 describe("SIGINT to the GKE TCPXO suite", function()
@@ -93,6 +87,26 @@ describe("SIGINT to the GKE TCPXO suite", function()
   lazy_teardown(nccl.finish)
   after_each(runs.end_all)
 
-  interrupted(SOAK and span(1, FREE) or EARLY, SIDE_BY_SIDE)
-  interrupted(SOAK and span(FREE + 1, LAST) or LATE, 1)
+  local early = SOAK and span(1, FREE) or EARLY
+  for first = 1, #early, SIDE_BY_SIDE do
+    local numbers = table.move(early, first, math.min(#early, first + SIDE_BY_SIDE - 1), 1, {})
+    it(("after request %s leaves nothing"):format(table.concat(numbers, " ")), function()
+      assert.truthy(interrupt(numbers) > 0, "no run was interrupted")
+    end)
+  end
+
+  for _, n in ipairs(SOAK and {} or LATE) do
+    it(("after request %d leaves nothing"):format(n), function()
+      assert.equal(1, interrupt { n }, "no run was interrupted")
+    end)
+  end
+
+  if SOAK then
+    it("after each later request leaves nothing", function()
+      local n = FREE
+      repeat
+        n = n + 1
+      until interrupt { n } == 0
+    end)
+  end
 end)

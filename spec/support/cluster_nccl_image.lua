@@ -21,6 +21,7 @@ M.SLOW, M.CUT, M.FREE, M.LATE = "aicr.local/nccl:slow", "aicr.local/nccl:cut", "
 --- The logs by name; those of two nodes with eight GPUs each.
 M.LOGS = {
   good = log.log {}, slow = log.log { busbw = 250.0 }, cut = log.log { last = 1 << 30, footer = false },
+  wrong = log.log { wrong = { [1 << 34] = 3 } },
 }
 local whole = M.LOGS.good:match "^(.*\n)# Out of bounds"
 --- Half of its last row is there.
