@@ -259,7 +259,8 @@ end
 ---@return table|nil figure
 ---@return table|nil fault
 function M.read(log, termination, asked)
-  local result = nccl.parse(log, { debug = true })
+  -- A log that does not name its operation is held to the figures of this one.
+  local result = nccl.parse(log, { op = OP, debug = true })
   local run, rows = result.runs[#result.runs], message_rows(termination)
   local fault = check_correct(run, rows)
   if fault then

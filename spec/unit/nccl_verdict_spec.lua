@@ -89,6 +89,8 @@ describe("there is no figure", function()
     { "on one node, of a supplied runtime", "host-count", nccl_log.log { hosts = 1 }, nil, {} },
     { "on more nodes", "host-count", nccl_log.log { hosts = 4 }, nil },
     { "another collective", "other-collective", (whole:gsub("all_reduce_perf", "all_gather_perf")), nil },
+    { "another one that the log does not name", "inconsistent-row",
+      (whole:gsub("# Collective test[^\n]*\n", ""):gsub("338%.33", "169.16")), nil },
     { "each process ran alone", "mpi-not-enabled", (whole:gsub("Rank  1 ", "Rank  0 ")), nil },
     { "the bandwidth is no number", "not-finite", (whole:gsub("338%.33", "   inf")), nil },
     { "figures that contradict each other", "inconsistent-row", (whole:gsub("338%.33", "999.33")), nil },

@@ -168,12 +168,14 @@ end
 
 local function look_at_job(self)
   local job = api.find(api.JOBS, self.job, self.run.namespace)
-  if not job then
+  if self.is_done then
+    return -- while it was asked for
+  elseif not job then
     api.raise("INTERNAL", "job-failed", "the TrainJob %s was deleted while it ran", self.job)
   end
   local failed = api.condition(job, "Failed", "True")
   self.job_says = failed or api.condition(job, "Suspended", "True") and "suspended" or nil
-  if failed and not self.is_done then
+  if failed then
     api.raise("INTERNAL", "job-failed", "the TrainJob %s failed: %s; last seen: %s", self.job, failed, self:says())
   end
 end

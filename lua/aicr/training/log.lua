@@ -9,7 +9,7 @@ local M = {}
 local READS <const> = 5
 -- Bytes of a log that are taken; of a longer one the last lines.
 local LOG_MAX <const> = 16 << 20
-local LAST_LINES <const> = 20000
+local LAST_LINES <const> = { 20000, 2000, 200 }
 
 -- @return string, boolean was it longer than what is here?
 local function read(pod, namespace, container)
@@ -17,7 +17,14 @@ local function read(pod, namespace, container)
   if #text < LOG_MAX then
     return text, false
   end
-  return api.logs(pod, namespace, { container = container, tail = LAST_LINES, limit = LOG_MAX }), true
+  -- The limit counts from the first of the last lines: where it is reached, the end is missing.
+  for _, last in ipairs(LAST_LINES) do
+    text = api.logs(pod, namespace, { container = container, tail = last, limit = LOG_MAX })
+    if #text < LOG_MAX then
+      break
+    end
+  end
+  return text, true
 end
 
 -- The pod with the state of the container that has ended: kubelet may tell the phase first.

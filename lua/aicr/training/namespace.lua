@@ -13,6 +13,8 @@ local GRACE_S <const> = 1
 local SIDE_BY_SIDE <const> = 16
 -- What an answer may take when the time for clean-up is over: its end is to be seen.
 local LATE_MS <const> = 5000
+-- How long one may come into being whose answer was lost.
+local LOST_MS <const> = 15000
 
 -- What holds a namespace that is terminating.
 local function held_by(object)
@@ -178,7 +180,11 @@ end
 
 -- The namespace's controller looks some seconds later, and some seconds apart: what takes its time or waits for others
 -- to let go of it is removed until then.
-local function hurry(ns, ends)
+local function hurry(ns, uid, ends)
+  local ok, now = pcall(api.find, "namespaces", ns.name, nil, ends)
+  if not ok or not now or now.metadata.uid ~= uid or not is_terminating(now) then
+    return -- what has its name now may be another's
+  end
   for _, one in ipairs(ns.contents) do
     pcall(function()
       local object = api.find(one.resource, one.name, ns.name, ends)
@@ -202,6 +208,7 @@ end
 
 -- The uid of the namespace that is ours to remove, nil: none.
 local function own_uid(ns, ends)
+  local lost_ends = math.min(ends, native.monotonic() + LOST_MS)
   while true do
     local object = patiently(ns, ends, function(deadline)
       return api.find("namespaces", ns.name, nil, deadline)
@@ -209,7 +216,7 @@ local function own_uid(ns, ends)
     if object then
       local uid = object.metadata.uid
       return (ns.uid and uid == ns.uid or not ns.uid and is_own(ns, object)) and uid or nil
-    elseif not ns.lost or native.monotonic() + POLL_MS >= ends then
+    elseif not ns.lost or native.monotonic() + POLL_MS >= lost_ends then
       return nil
     end
     native.sleep(POLL_MS)
@@ -254,7 +261,7 @@ function M.remove(ns, timeout_ms)
     patiently(ns, ends, function(deadline)
       api.delete("namespaces", ns.name, nil, uid, nil, deadline)
     end)
-    hurry(ns, ends)
+    hurry(ns, uid, ends)
     wait_removed(ns, uid, ends)
   end
   ns.removed = true
