@@ -96,10 +96,9 @@ end
 
 local function decide_platform(ctx, nodes)
   if ctx.platform then
-    local seen, told, why = detect.platform_of(nodes[1].object)
-    if told and seen ~= ctx.platform then
-      ctx:evidence("the platform is %s as was said; node %s looks like %s: %s", ctx.platform,
-        text.printable(nodes[1].name), seen, why)
+    if nodes[1].looks_like then
+      ctx:evidence("the platform is %s as was said; node %s looks like %s", ctx.platform, text.printable(nodes[1].name),
+        nodes[1].looks_like)
     end
     return ctx.platform
   end
@@ -152,11 +151,7 @@ end
 local function count_gpus(ctx, fleet, nodes)
   local of = fleet.fabric.claimed_gpus and devices.count(ctx, fleet, detect.DRA_DRIVER) or nil
   for _, one in ipairs(nodes) do
-    if of then
-      one.gpus, one.capacity = of[one.name] or 0, of[one.name] or 0
-    else
-      one.gpus, one.capacity = node.amount(one, node.GPU), node.amount(one, node.GPU, "capacity")
-    end
+    one.gpus = of and (of[one.name] or 0) or node.amount(one, node.GPU)
   end
 end
 

@@ -45,12 +45,12 @@ function M.names(nodes)
   return M.some(names)
 end
 
-local function reason_of(one)
+local function reason_of(one, said)
   if one.ready ~= "True" then
     return ("not ready: condition Ready is %s"):format(text.printable(one.ready))
   elseif one.cordoned then
     return "cordoned"
-  elseif one.arch == "" and not one.arch_said then
+  elseif one.arch == "" and not said then
     return "does not say which GPUs it has"
   elseif one.gpus == 0 then
     return "marked as a GPU node, but offers no GPU"
@@ -68,8 +68,7 @@ end
 function M.sort(nodes, arch, said)
   local kept, excluded, others = {}, {}, {}
   for _, one in ipairs(nodes) do
-    one.arch_said = said
-    local reason = reason_of(one)
+    local reason = reason_of(one, said)
     if one.arch ~= "" and one.arch ~= arch then
       others[#others + 1] = { node = one.name, reason = text.printable(one.arch) }
     elseif reason then

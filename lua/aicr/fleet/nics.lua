@@ -13,7 +13,7 @@ local M = {}
 local function candidates(fleet, count)
   local enough = {}
   for _, one in ipairs(fleet.nodes) do
-    for name in pairs(one.object.status.allocatable) do
+    for name in pairs(one.offers) do
       if name == rules.MLNX or name:sub(1, #rules.RDMA_PREFIX) == rules.RDMA_PREFIX then
         enough[name] = (enough[name] or 0) + (node.amount(one, name) >= count and 1 or 0)
       end
@@ -68,7 +68,7 @@ end
 function M.require_networks(ctx, fleet, count)
   local objects = {}
   for i, one in ipairs(fleet.nodes) do
-    objects[i] = one.object
+    objects[i] = { metadata = { name = one.name }, status = { allocatable = one.offers } }
   end
   local found = platform.detect_gke_networks(objects)
   if found.order == "default" then

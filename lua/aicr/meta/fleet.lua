@@ -22,10 +22,9 @@ local fleet = {}
 ---@field name string
 ---@field arch string "" where the node says none
 ---@field gpus integer allocatable, or devices
----@field capacity integer
 ---@field ready string state of the condition Ready
 ---@field cordoned boolean
----@field object table what was read of the node
+---@field offers table<string, string> allocatable resources of GPUs and fabric; shared by nodes that offer the same
 
 ---@class aicr.fleet.Fleet
 ---@field platform string
