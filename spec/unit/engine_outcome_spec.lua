@@ -257,6 +257,8 @@ describe("the outcome of a check", function()
       ["see: kubectl config get-contexts"] = "see: kubectl --kubeconfig 'a b' config get-contexts",
       ["aicr-run rbac x | kubectl apply -f -"] =
         "aicr-run rbac x | kubectl --kubeconfig 'a b' --context c apply -f -",
+      ["run it: aicr-run nccl-all-reduce-bw -o x.json; a defect of aicr-run itself"] =
+        "run it: aicr-run --kubeconfig 'a b' --context c nccl-all-reduce-bw -o x.json; a defect of aicr-run itself",
       ["again: aicr-run doctor"] = "again: aicr-run doctor --kubeconfig 'a b' --context c",
       ["my-kubectl get nodes"] = "my-kubectl get nodes",
     } do
@@ -269,6 +271,10 @@ describe("the outcome of a check", function()
     local out = outcome.finish({ outcome = "fail", code = "CONFLICT", reason = "r", message = "m" },
       { name = "x", meta = { fixes = { r = "kubectl get x" } }, cluster = { kubeconfig = "k" } })
     assert.equal("kubectl --kubeconfig k get x", out.fix)
+    out = outcome.finish({ outcome = "error", reason = "r", message = "m" },
+      { name = "x", meta = { fixes = { r = "aicr-run my-check (aicr-run --record DIR my-check)" } },
+        cluster = { recipe = "50%1.yaml" } })
+    assert.equal("aicr-run --recipe 50%1.yaml my-check (aicr-run --recipe 50%1.yaml --record DIR my-check)", out.fix)
   end)
 
   it("names the pod that the message names", function()

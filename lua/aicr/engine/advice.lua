@@ -291,12 +291,34 @@ end
 
 local COMMANDS <const> = { "kubectl ", "aicr-run doctor" }
 
---- A fix whose commands speak to the cluster of the run: with its --kubeconfig and --context.
+-- How a run of a check begins: with its name, which has a hyphen, or with an option.
+local RUNS <const> = { "(%l[%l%d]*%-[%l%d])", "(%-%-record )", "(%-f json )" }
+local SAME <const> = { "kubeconfig", "context", "recipe", "platform", "namespace" }
+
+-- Runs of checks with what this run was about: without its recipe a benchmark is skipped.
+local function same_run(fix, options)
+  local words = {}
+  for _, name in ipairs(SAME) do
+    words[#words + 1] = options[name] and ("--%s %s "):format(name, rbac.shell(options[name])) or nil
+  end
+  local with = "aicr-run " .. table.concat(words):gsub("%%", "%%%%") .. "%1"
+  for _, run in ipairs(RUNS) do
+    fix = fix:gsub("%f[%w-]aicr%-run " .. run, with)
+  end
+  return fix
+end
+
+--- A fix whose commands speak to the cluster of the run: with its --kubeconfig and --context. One that runs checks is
+--- also about the same recipe, platform and namespace.
 --- @param fix string|nil
 --- @param options table|nil of the run
 function M.on_cluster(fix, options)
   options = options or {}
-  if not fix or options.recording or not (options.kubeconfig or options.context) then
+  if not fix or options.recording then
+    return fix
+  end
+  fix = same_run(fix, options)
+  if not (options.kubeconfig or options.context) then
     return fix
   end
   local file = options.kubeconfig and " --kubeconfig " .. rbac.shell(options.kubeconfig) or ""
