@@ -233,7 +233,8 @@ local WHOLE <const> = {
   },
   {
     name = "wrong values fail, however good the number is", recipe = PLAIN, runtime = nccl.supplied "cat /logs/wrong",
-    outcome = "fail", code = "INTERNAL", reason = "wrong-values", says = { "correctness: ", "6 wrong values, first at 16G" },
+    outcome = "fail", code = "INTERNAL", reason = "wrong-values",
+    says = { "correctness: ", "6 wrong values, first at 16G" },
   },
   {
     name = "100 MB of noise before the table do not keep it from passing", recipe = PLAIN, runtime = nccl.supplied
