@@ -458,6 +458,30 @@ static void record_broken(struct kube_call *call, struct kube_record *r)
   }
 }
 
+/* An answer came that is none. It is a failure of its own: from what else was
+ * recorded a replay would make up one. Its text may be a secret's. */
+static bool record_refused(struct kube_call *call, struct kube_record *r)
+{
+  const char *reason = call->error.reason;
+  struct kube_index_line line;
+  if (call->phase != PHASE_FAILED || call->rq.stream || !fits(call) ||
+      (strcmp(reason, "unexpected-response") != 0 &&
+       strcmp(reason, "protocol") != 0)) {
+    return false;
+  }
+  kube_record_drop(call->recorded);
+  call->recorded = NULL;
+  fill_line(call, &line);
+  line.transport = KUBE_TRANSPORT_CUT;
+  kube_set_text(line.reason, sizeof line.reason, reason);
+  if (call->failure.http != 0) {
+    snprintf(line.detail, sizeof line.detail, "HTTP %d", call->failure.http);
+  }
+  kube_record_line(r, &line);
+  call->told = true;
+  return true;
+}
+
 /* Some of a list or a stream was given out, and no end. */
 static bool is_part(const struct kube_call *call)
 {
@@ -472,6 +496,9 @@ static bool is_part(const struct kube_call *call)
 void kube_record_left(struct kube_call *call)
 {
   struct kube_record *r = record_of(call);
+  if (r != NULL && record_refused(call, r)) {
+    return;
+  }
   if (r != NULL && is_part(call)) {
     if (call->rq.text && call->stream_failed) {
       record_broken(call, r);

@@ -507,6 +507,7 @@ static const char *reason_text(const char *reason)
 {
   static const char *const words[][2] = {
       {"response-too-large", "the answer is larger than allowed"},
+      {"unexpected-response", "unexpected response"},
       {"bad-encoding", "the compressed answer cannot be unpacked"},
       {"page-not-found", "only a part of the list came: the rest is not there"},
       {"protocol", "the connection failed"},
