@@ -21,7 +21,7 @@ end
 
 -- What the check says of a cluster of three H100 nodes of AWS that was changed.
 local function check(opts)
-  local parts = fleet.cluster { platform = "aws", arch = opts.arch or "h100", gpus = opts.gpus or 8,
+  local parts = fleet.cluster { platform = opts.of or "aws", arch = opts.arch or "h100", gpus = opts.gpus or 8,
     devices = opts.devices }
   if opts.change then
     opts.change(parts)
@@ -206,6 +206,14 @@ local ROWS <const> = {
       node(parts, "n1").metadata.labels.pool, node(parts, "cpu-1").metadata.labels.pool = "train", "train"
     end,
     outcome = "fail", reason = "no-gpus-offered", says = { "cpu-1" },
+  },
+  {
+    "a GPU that is cut into parts", of = "nscale", platform = "nscale", arch = "b200", gpus = 0,
+    devices = { ["gpu.nvidia.com"] = 8 }, outcome = "fail", reason = "too-few-gpus", says = { "n1 (7)" },
+    change = function(parts)
+      local devices = fleet.find(parts, fleet.SLICES, "n1-gpu.nvidia.com").spec.devices
+      devices[8].attributes = { type = { string = "mig" } }
+    end,
   },
   {
     "a platform that the GPU nodes say, though others do not", platform = false, outcome = "pass",

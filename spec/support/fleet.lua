@@ -226,6 +226,37 @@ function M.judge(check, want)
   end
 end
 
+--- One test for each row: a check on a healthy cluster that `change` changed, an A100 cluster of AWS where the row says
+--- no other. A row has the fields of `cluster`, and `args` and those of `judge`.
+---@param it function busted's
+---@param name string of the check
+---@param rows table[]
+function M.rows(it, name, rows)
+  for _, row in ipairs(rows) do
+    it(("%s: %s %s"):format(row[1], row.outcome, row.reason or ""), function()
+      local parts = M.cluster {
+        platform = row.platform or "aws", arch = row.arch or "a100", gpus = row.gpus or 8, devices = row.devices,
+        classes = row.classes, domains = row.domains, resources = row.resources,
+      }
+      if row.change then
+        row.change(parts)
+      end
+      local args = table.move(row.args or {}, 1, #(row.args or {}), 4, { name, "--platform", row.platform or "aws" })
+      M.judge(binary.check(M.report(parts, args), name), row)
+    end)
+  end
+end
+
+--- A change that makes a resource unreadable.
+---@param key string
+---@param err? table of recording.fail; default: forbidden
+---@return fun(parts: table)
+function M.unreadable(key, err)
+  return function(parts)
+    recording.fail(parts, key, err or { status = 403, reason = "Forbidden" })
+  end
+end
+
 --- Takes an object out of a cluster.
 ---@param parts table
 ---@param key string

@@ -1,0 +1,21 @@
+-- SPDX-License-Identifier: Apache-2.0
+--- ComputeDomains: what the faults of the suites (fabric_suites_spec) leave out.
+require "aicr_native"
+local fleet = require "spec.support.fleet"
+local recording = require "spec.support.recording"
+
+local DRIVER <const> = "compute-domain.nvidia.com"
+
+describe("compute-domains", function()
+  fleet.rows(it, "compute-domains", {
+    {
+      "ComputeDomains that cannot be read", arch = "gb200", gpus = 4, domains = true,
+      devices = { [DRIVER] = 1 }, outcome = "error", reason = "forbidden", change = fleet.unreadable(fleet.DOMAINS),
+    },
+    {
+      "no API for the claims of ComputeDomains", arch = "gb200", gpus = 4, domains = true,
+      outcome = "fail", reason = "api-not-served", says = { "NVIDIA DRA driver" },
+      change = function(parts) recording.remove_group(parts, "resource.k8s.io") end,
+    },
+  })
+end)

@@ -1,0 +1,61 @@
+-- SPDX-License-Identifier: Apache-2.0
+--- Resources of the fabric: what the faults of the suites (fabric_suites_spec) leave out.
+require "aicr_native"
+local fleet = require "spec.support.fleet"
+
+local EFA <const>, MLNX <const>, RDMA <const> = "vpc.amazonaws.com/efa", "nvidia.com/mlnxnics", "rdma/ib"
+
+local function offer(node, resource, amount)
+  return function(parts)
+    fleet.find(parts, fleet.NODES, node).status.allocatable[resource] = amount
+  end
+end
+
+describe("fabric-resources", function()
+  fleet.rows(it, "fabric-resources", {
+    {
+      "more than is needed", arch = "h100", resources = { [EFA] = "33" }, outcome = "pass", coverage = { 3, 3 },
+    },
+    {
+      "an amount that is none", arch = "h100", resources = { [EFA] = "32" }, change = offer("n2", EFA, "x"),
+      outcome = "error", code = "INTERNAL", reason = "quantity", says = { "node n2: allocatable of " .. EFA },
+    },
+    {
+      "a pair that no row speaks of", outcome = "skip", reason = "not-known",
+      says = { "recipes/platforms/fabric.yaml has no row for aws a100" },
+    },
+    {
+      "fewer NICs, as they are meant", platform = "azure", arch = "h100", resources = { [MLNX] = "1" },
+      args = { "--set", "nics=1" }, outcome = "pass", says = { "1 nvidia.com/mlnxnics" },
+    },
+    {
+      "no NICs, as they are meant", platform = "azure", arch = "h100", args = { "--set", "nics=0" }, outcome = "skip",
+      reason = "not-needed", says = { "azure h100 needs no extended resource" },
+    },
+    {
+      "two NIC resources, one of them meant", platform = "onprem", arch = "b200", outcome = "pass",
+      resources = { [RDMA] = "8", [MLNX] = "8" }, args = { "--set", "nic_resource=" .. RDMA }, says = { "8 rdma/ib" },
+    },
+    {
+      "a NIC resource that was meant and is not offered", platform = "onprem", arch = "b200", outcome = "fail",
+      resources = { [MLNX] = "8" }, args = { "--set", "nic_resource=" .. RDMA }, reason = "too-few-resources",
+      says = { "3 of 3 GPU nodes have fewer than 8 rdma/ib allocatable: n1 (0)" }, coverage = { 0, 3 },
+    },
+    {
+      "no NIC resource at all", platform = "onprem", arch = "b200", outcome = "fail", reason = "no-nic-resource",
+      says = { "(rdma/… or nvidia.com/mlnxnics) has 8 on every GPU node, and none has any" },
+    },
+    {
+      "NICs on a cordoned node only", arch = "h100", outcome = "fail", reason = "too-few-resources",
+      says = { "2 of 2 GPU nodes", "n2 (0), n3 (0)" }, coverage = { 0, 3 },
+      change = function(parts)
+        offer("n1", EFA, "32")(parts)
+        fleet.find(parts, fleet.NODES, "n1").spec.unschedulable = true
+      end,
+    },
+    {
+      "nodes that cannot be read", arch = "h100", change = fleet.unreadable(fleet.NODES), outcome = "error",
+      code = "UNAUTHORIZED", reason = "forbidden",
+    },
+  })
+end)
