@@ -73,7 +73,7 @@ the recipe ships the runtime, compares the three. It reads, it repairs nothing.]
       }
     end
     ctx:evidence("%d GPU NIC networks, %d required: %s", #networks, gke.REQUIRED,
-      table.concat(gke.names(networks), " "))
+      #networks > 0 and table.concat(gke.names(networks), " ") or "none")
     gke.require_census(networks)
     gke.require_bound(networks)
 

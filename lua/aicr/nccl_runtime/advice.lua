@@ -42,7 +42,9 @@ M.FIXES = {
   ["node-selector"] = "--set nccl-all-reduce-bw.node_selector=KEY=VALUE; of a shipped or supplied runtime, correct"
     .. " spec.nodeSelector of its worker",
   ["toleration"] = "--set nccl-all-reduce-bw.toleration=KEY=VALUE:NoSchedule",
-  ["runtime-not-deployed"] = REDEPLOY, ["no-node-template"] = REDEPLOY, ["no-node-job"] = REDEPLOY,
+  ["runtime-not-deployed"] = "Deploy the bundle of this recipe. Look with: kubectl get "
+    .. "clustertrainingruntimes.trainer.kubeflow.org",
+  ["no-node-template"] = REDEPLOY, ["no-node-job"] = REDEPLOY,
   ["not-wired"] = REDEPLOY, ["default-interface"] = REDEPLOY, ["annotation-malformed"] = REDEPLOY,
   ["annotation-empty"] = REDEPLOY, ["annotation-first-entry"] = REDEPLOY, ["mapping-count"] = REDEPLOY,
   ["mapping-mismatch"] = REDEPLOY, ["shipped-worker"] = REDEPLOY,
