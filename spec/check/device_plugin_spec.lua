@@ -46,6 +46,16 @@ describe("device-plugin", function()
       end,
     },
     {
+      "a DaemonSet that does something else with the plug-in's image", outcome = "fail", reason = "too-few-pods",
+      says = { "3 GPU nodes, but 2 pods of gpu-operator/nvidia-device-plugin-daemonset" },
+      change = function(parts)
+        local items = parts.lists[fleet.DAEMONSETS].items
+        items[2] = fleet.daemonset("gpu-operator", PLUGIN, "k8s-device-plugin", 2)
+        items[3] = fleet.daemonset("gpu-operator", "gpu-feature-discovery", "nvcr.io/nvidia/k8s-device-plugin:v1", 3)
+        items[3].spec.template.spec.containers[1].name = "gpu-feature-discovery-ctr"
+      end,
+    },
+    {
       "an image with a port and a tag", change = image "r:5000/a/k8s-device-plugin:v1@sha256:0", outcome = "pass",
     },
     {

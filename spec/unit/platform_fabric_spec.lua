@@ -93,9 +93,9 @@ describe("platform.fabric", function()
   end)
 
   it("knows plug-ins by the beginning of a resource", function()
-    assert.same({ "aws-efa-k8s-device-plugin" }, fabric.plugin_images "vpc.amazonaws.com/efa")
+    assert.same({ "aws-efa-k8s-device-plugin" }, (fabric.plugin_images "vpc.amazonaws.com/efa"))
     assert.equal("k8s-rdma-shared-dev-plugin", fabric.plugin_images("rdma/any")[1])
-    assert.same({}, fabric.plugin_images "networking.gke.io.networks/rdma-0")
+    assert.same({}, (fabric.plugin_images "networking.gke.io.networks/rdma-0"))
   end)
 
   for _, row in ipairs {

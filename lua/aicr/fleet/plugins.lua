@@ -9,6 +9,7 @@ local M = {}
 
 local FIELDS <const> = {
   "metadata.name", "metadata.namespace", "metadata.generation", "spec.template.spec.containers[*].image",
+  "spec.template.spec.containers[*].name",
   "status.observedGeneration", "status.desiredNumberScheduled", "status.updatedNumberScheduled",
   "status.numberAvailable",
 }
@@ -18,15 +19,15 @@ local function image_name(image)
   return (tostring(image):gsub("@.*$", ""):match "[^/]*$":gsub(":.*$", ""))
 end
 
-local function images_of(set)
-  local pod, names = set.spec and set.spec.template and set.spec.template.spec or {}, {}
-  for _, container in ipairs(pod.containers or {}) do
-    names[image_name(container.image)] = true
+local function containers_of(set)
+  local pod, out = set.spec and set.spec.template and set.spec.template.spec or {}, {}
+  for i, container in ipairs(pod.containers or {}) do
+    out[i] = { name = tostring(container.name), image = image_name(container.image) }
   end
-  return names
+  return out
 end
 
---- The DaemonSets, each with the names of its images.
+--- The DaemonSets, each with its containers and the names of their images.
 ---@param ctx aicr.ctx
 ---@return table[]
 function M.list(ctx)
@@ -34,7 +35,7 @@ function M.list(ctx)
   for set in ctx.k8s:each("daemonsets.apps", { fields = FIELDS }) do
     sets[#sets + 1] = {
       name = ("%s/%s"):format(text.printable(set.metadata.namespace), text.printable(set.metadata.name)),
-      images = images_of(set), generation = set.metadata.generation or 0, status = set.status or {},
+      containers = containers_of(set), generation = set.metadata.generation or 0, status = set.status or {},
     }
   end
   return sets
@@ -84,19 +85,35 @@ function M.named(ctx, sets)
   return #out > 0 and out or nil
 end
 
---- Those that offer a resource, by their images.
+local function begins_with(name, prefixes)
+  for _, prefix in ipairs(prefixes) do
+    if name:sub(1, #prefix) == prefix then
+      return true
+    end
+  end
+  return false
+end
+
+local function is_plugin(set, images, except)
+  for _, container in ipairs(set.containers) do
+    for _, image in ipairs(images) do
+      if container.image == image and not begins_with(container.name, except) then
+        return true
+      end
+    end
+  end
+  return false
+end
+
+--- Those that offer a resource, by the images of their containers.
 ---@param sets table[]
 ---@param resource string
 ---@return table[]
 function M.offering(sets, resource)
+  local images, except = fabric.plugin_images(resource)
   local out = {}
   for _, set in ipairs(sets) do
-    for _, image in ipairs(fabric.plugin_images(resource)) do
-      if set.images[image] then
-        out[#out + 1] = set
-        break
-      end
-    end
+    out[#out + 1] = is_plugin(set, images, except) and set or nil
   end
   return out
 end

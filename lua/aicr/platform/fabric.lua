@@ -86,9 +86,12 @@ local FIELDS <const> = {
 }
 
 local function plugin(at, row)
-  need_keys(at, row, { resource = true, images = true })
+  need_keys(at, row, { resource = true, images = true, except = true })
   need_text(step(at, "resource"), row.resource)
   need_list(step(at, "images"), row.images, need_text)
+  if row.except ~= nil then
+    need_list(step(at, "except"), row.except, need_text)
+  end
 end
 
 local function check_row(file, i, row, names)
@@ -162,15 +165,16 @@ end
 --- The images of the plug-ins that offer a resource; none: no plug-in is known.
 ---@param all table what `load` gave
 ---@param resource string
----@return string[]
+---@return string[] images
+---@return string[] except how containers begin that are something else
 function M.images_of(all, resource)
   for _, row in ipairs(all.plugins) do
     local prefix = row.resource:match "^(.*)%*$"
     if row.resource == resource or prefix and resource:sub(1, #prefix) == prefix then
-      return row.images
+      return row.images, row.except or {}
     end
   end
-  return {}
+  return {}, {}
 end
 
 local built_in
@@ -191,7 +195,8 @@ end
 
 --- The last path segments of the images of the device plug-ins that offer a resource.
 ---@param resource string
----@return string[]
+---@return string[] images
+---@return string[] except how containers begin that are something else
 function M.plugin_images(resource)
   return M.images_of(table_of_binary(), resource)
 end
