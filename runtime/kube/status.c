@@ -324,7 +324,7 @@ static struct row read_500(const struct status *s)
 {
   static const char typed[] = "failed to create typed patch object";
   if (s->reason[0] == '\0' &&
-      strncmp(s->message, typed, sizeof typed - 1) == 0) {
+      strstr(s->message, typed) == s->message) {
     return (struct row){500, AICR_INVALID_REQUEST, "invalid"};
   }
   if (s->reason[0] == '\0' &&

@@ -113,6 +113,22 @@ describe("a node list that was taken with a selector", function()
   end)
 end)
 
+describe("what is to be made on a recording", function()
+  it("is refused, and is not said to be left where another one was refused first", function()
+    site.with({ ["c.lua"] = site.check("two", [[
+      local function make(name)
+        return function()
+          ctx.k8s:create { apiVersion = "v1", kind = "ConfigMap", metadata = { name = name } }
+        end
+      end
+      ctx:all { make "a", make "b" }]], 'needs = { "create configmaps" },') }, function(folder)
+      local check = binary.check(binary.report { "--recording", RECORDED, "-n", "n", folder .. "/c.lua" }, "two")
+      assert.same({ "error", "read-only" }, { check.outcome, check.reason }, check.message)
+      assert.same({}, check.notes or {})
+    end)
+  end)
+end)
+
 describe("--record", function()
   it("of a recording is refused, and makes no folder", function()
     site.with({}, function(folder)

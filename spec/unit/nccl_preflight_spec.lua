@@ -22,6 +22,9 @@ local function fake(ends)
     end
     error(results[2], 0)
   end
+  function ctx:progress(fmt, ...)
+    seen.progress = fmt:format(...)
+  end
   function ctx:all(functions)
     for _, f in ipairs(functions) do
       seen.lanes = seen.lanes + 1

@@ -51,7 +51,7 @@ local function removal(env, object, target, request)
   table.insert(env.made, t)
   local list = env.deferred
   list[#list + 1] = function()
-    if t.refused then
+    if t.refused or native.recording() then
       return
     elseif t.name then
       clean.remove(t)
