@@ -47,8 +47,13 @@ end
 
 -- The architecture that somebody said, and who.
 local function asked_architecture(ctx)
-  if ctx.params.arch ~= "" then
-    return ctx.params.arch, "parameter arch"
+  local given = ctx.params.arch
+  if given ~= "" then
+    if not given:match "^%l[%l%d]*$" then
+      invalid("INVALID_REQUEST", "architecture", 'parameter arch: expected lower-case letters and digits, such as h100,'
+        .. ' found "%s"', text.printable(given))
+    end
+    return given, "parameter arch"
   end
   local accelerator = criteria(ctx, "accelerator")
   if type(accelerator) == "string" and accelerator ~= "any" and accelerator ~= "" then
@@ -163,7 +168,7 @@ end
 
 --- Reads the GPU nodes and what is asked of them. Ends the check with NOT_FOUND/`no-gpu-nodes` or `no-usable-nodes`
 --- when none is left; raises `mixed-platforms`, `platform-unknown`, `mixed-architectures`, `architecture-unknown`,
---- `quantity`, `size`, and what the client raises, none of them verdicts.
+--- `architecture`, `quantity`, `size`, and what the client raises, none of them verdicts.
 ---@param ctx aicr.ctx
 ---@return aicr.fleet.Fleet
 function M.read(ctx)

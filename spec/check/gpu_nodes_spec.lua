@@ -152,6 +152,10 @@ local ROWS <const> = {
     reason = "no-gpu-nodes", says = { "none of 4 nodes has gb200 GPUs (the recipe's criteria says so): h100 on 3" },
   },
   {
+    "an architecture in capitals", args = { "--set", "arch=H100" }, outcome = "error", code = "INVALID_REQUEST",
+    reason = "architecture", says = { 'such as h100, found "H100"' },
+  },
+  {
     "a recipe for any accelerator", recipe = recipe "accelerator: any", outcome = "pass", coverage = { 3, 3 },
   },
   {

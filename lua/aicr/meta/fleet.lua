@@ -47,7 +47,7 @@ function fleet.params(more) end
 
 --- Reads the GPU nodes and what is asked of them, and puts into the report which were left out and why. Fails with
 --- `no-gpu-nodes`, `no-usable-nodes`; raises `mixed-platforms`, `platform-unknown`, `mixed-architectures`,
---- `architecture-unknown`, `quantity`, `size`, and what the client raises.
+--- `architecture-unknown`, `architecture`, `quantity`, `size`, and what the client raises.
 ---@param ctx aicr.ctx
 ---@return aicr.fleet.Fleet
 function fleet.read(ctx) end
