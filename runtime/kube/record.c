@@ -24,8 +24,9 @@
 struct kube_record {
   char *folder;
   char context[256], tool[64], captured[AICR_RFC3339_TEXT];
-  int root, index; /* -1: closed */
-  bool has_version;
+  int root, index;  /* -1: closed */
+  char version[64]; /* of the server; "": not known yet */
+  bool ended;       /* nothing more comes: it is whole */
   uint64_t serial;
   struct kube_secrets secrets;
   struct aicr_error error; /* code NONE: none */
@@ -104,15 +105,18 @@ static void add_member(struct aicr_buf *b, const char *name, const char *text)
   }
 }
 
-static void write_manifest(struct kube_record *r, const char *version)
+static void write_manifest(struct kube_record *r)
 {
   struct aicr_buf b;
   aicr_buf_init(&b, 1u << 16);
   aicr_buf_adds(&b, "{\n  \"schema\": 1,\n  \"indexed\": true");
+  if (!r->ended) {
+    aicr_buf_adds(&b, ",\n  \"open\": true");
+  }
   add_member(&b, "capturedAt", r->captured);
-  if (version != NULL) {
+  if (r->version[0] != '\0') {
     aicr_buf_adds(&b, ",\n  \"server\": {\"gitVersion\": ");
-    aicr_json_write_string(&b, version, strlen(version));
+    aicr_json_write_string(&b, r->version, strlen(r->version));
     aicr_buf_addc(&b, '}');
   }
   add_member(&b, "context", r->context);
@@ -147,7 +151,7 @@ struct kube_record *kube_record_open(const char *folder,
     kube_set_text(r->context, sizeof r->context, facts->context);
     kube_set_text(r->tool, sizeof r->tool, facts->tool);
     aicr_time_format(facts->captured_ms, r->captured);
-    write_manifest(r, NULL);
+    write_manifest(r);
     r->index = openat(r->root, KUBE_RECORD_INDEX,
                       O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
     if (r->index < 0) {
@@ -167,22 +171,26 @@ struct kube_record *kube_record_open(const char *folder,
 bool kube_record_version(struct kube_record *r, const char *text, size_t len)
 {
   struct aicr_error ignored;
-  cJSON *tree = text == NULL || r->has_version
+  cJSON *tree = text == NULL || r->version[0] != '\0'
                     ? NULL
                     : kube_json_tree(text, len, &ignored);
   const char *version = kube_json_text(tree, "gitVersion");
   if (works(r) && version[0] != '\0') {
-    r->has_version = true;
-    write_manifest(r, version);
+    kube_set_text(r->version, sizeof r->version, version);
+    write_manifest(r);
   }
   cJSON_Delete(tree);
-  return r->has_version;
+  return r->version[0] != '\0';
 }
 
 void kube_record_close(struct kube_record *r)
 {
   if (r == NULL) {
     return;
+  }
+  if (r->index >= 0 && works(r)) {
+    r->ended = true;
+    write_manifest(r);
   }
   if (r->root >= 0) {
     close(r->root);

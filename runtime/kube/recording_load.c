@@ -437,6 +437,7 @@ static bool load_manifest(struct kube_rec_loader *l, struct aicr_error *err)
     ok = kube_rec_invalid(err, MANIFEST, "capturedAt: %s", bad.message);
   }
   l->wants_index = cJSON_IsTrue(kube_json_member(tree, "indexed"));
+  l->store->open = cJSON_IsTrue(kube_json_member(tree, "open"));
   snprintf(l->store->context, sizeof l->store->context, "%.255s",
            kube_json_text(tree, "context"));
   snprintf(l->store->server_version, sizeof l->store->server_version, "%.63s",

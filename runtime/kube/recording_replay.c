@@ -361,6 +361,14 @@ static void give_none(const struct replay *r, const char *why)
   }
 }
 
+/* A check of which a recording that was broken off has no line: it may be one
+ * of that run. */
+static bool is_lost(const struct replay *r)
+{
+  return r->s->open && r->rq->asker != NULL && r->rq->asker->check[0] != '\0' &&
+         r->asker.check[0] == '\0';
+}
+
 void kube_rec_replay(struct kube_rec_store *s, const struct kube_request *rq,
                      struct kube_answer *a)
 {
@@ -370,7 +378,9 @@ void kube_rec_replay(struct kube_rec_store *s, const struct kube_request *rq,
   aicr_buf_init(&query, 64u << 10);
   /* What a watch asks for beside its key is where it goes on. */
   bool keyed = rq->verb != KUBE_WATCH;
-  if (keyed && !kube_query_sort(rq->query, &query) && query.no_memory) {
+  if (is_lost(&r)) {
+    give_end(&r);
+  } else if (keyed && !kube_query_sort(rq->query, &query) && query.no_memory) {
     kube_rec_give_no_memory(a);
   } else if (!make_key(&r, query.len == 0 ? "" : query.data, &key)) {
     if (r.cut) {

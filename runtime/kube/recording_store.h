@@ -174,6 +174,7 @@ struct kube_rec_store {
   bool has_core_discovery, has_group_discovery;
   struct kube_rec_entry *entries; /* sorted by key, then line */
   size_t entry_count, entry_cap;
+  bool open;                     /* the run that wrote it did not end it */
   bool indexed;                  /* only entries answer */
   struct kube_rec_event *events; /* in the order of their lines */
   size_t event_count, event_cap;

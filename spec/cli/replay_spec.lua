@@ -153,6 +153,20 @@ describe("a check that was in the run of the recording", function()
     assert.same({ "error", "CANCELED", "interrupted" }, { got.outcome, got.code, got.reason })
   end)
 
+  it("has none of a check that a run that broke off may not have come to", function()
+    local function replay_other(open)
+      local contents = { ["asks.lua"] = site.check("asks", READ, 'needs = { "get nodes" },') }
+      recording(contents, { "True" }, "other", { { verb = "run" } })
+      contents["rec/aicr-recording.json"] = json.encode { schema = 1, indexed = true, open = open }
+      return site.with(contents, function(folder)
+        return binary.check(binary.report { "--recording", folder .. "/rec", folder .. "/asks.lua" }, "asks")
+      end)
+    end
+    assert.equal("pass", replay_other(nil).outcome)
+    local got = replay_other(true)
+    assert.same({ "error", "CANCELED", "interrupted" }, { got.outcome, got.code, got.reason })
+  end)
+
   it("fails as the run had failed before it was ended", function()
     local got = replay({ "True" }, [[local node = ctx.k8s:get("nodes", "n1")
     ctx:expect("name", node.metadata.name, "==", "n2")
