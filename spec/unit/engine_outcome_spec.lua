@@ -172,7 +172,8 @@ describe("the outcome of a check", function()
 
   local next_steps = {
     { "forbidden", 'list nodes: forbidden (HTTP 403): User "x" cannot list resource "nodes"',
-      "aicr-run rbac x | kubectl apply -f -  # as an administrator, then bind the role as it says" },
+      "aicr-run rbac x > role.yaml && kubectl --kubeconfig ADMIN_KUBECONFIG apply -f role.yaml  # then bind the role "
+        .. "as role.yaml says" },
     { "timeout", "stopped: the run's time limit of 5s was over", "give the run more time: --timeout 1h" },
     { "timeout", "not started: the run's time limit of 5s was over", "give the run more time: --timeout 1h" },
     { "not-found", 'get pods "p-0" in namespace "n": not found (HTTP 404): pods "p-0" not found',
@@ -242,7 +243,8 @@ describe("the outcome of a check", function()
 
   it("grants to a file on disk by its path, in the namespace of the run", function()
     local advice = require "aicr.engine.advice"
-    assert.equal("aicr-run rbac 'a b/c.lua' | kubectl apply -f -  # as an administrator, then bind the role as it says",
+    assert.equal("aicr-run rbac 'a b/c.lua' > role.yaml && kubectl --kubeconfig ADMIN_KUBECONFIG apply -f role.yaml  "
+      .. "# then bind the role as role.yaml says",
       advice.fix("forbidden", { name = "c", path = "a b/c.lua", origin = "file" }))
     assert.equal("x", advice.fix("forbidden", { name = "c", grant = "x" }))
   end)
@@ -255,8 +257,9 @@ describe("the outcome of a check", function()
         "kubectl --kubeconfig 'a b' --context c get pods && kubectl --kubeconfig 'a b' --context c delete pod x",
       ["see: kubectl config view --minify"] = "see: kubectl --kubeconfig 'a b' --context c config view --minify",
       ["see: kubectl config get-contexts"] = "see: kubectl --kubeconfig 'a b' config get-contexts",
-      ["aicr-run rbac x | kubectl apply -f -"] =
-        "aicr-run rbac x | kubectl --kubeconfig 'a b' --context c apply -f -",
+      ["aicr-run rbac x > role.yaml && kubectl --kubeconfig ADMIN_KUBECONFIG apply -f role.yaml; kubectl get y"] =
+        "aicr-run rbac x > role.yaml && kubectl --kubeconfig ADMIN_KUBECONFIG apply -f role.yaml; "
+        .. "kubectl --kubeconfig 'a b' --context c get y",
       ["run it: aicr-run nccl-all-reduce-bw -o x.json; a defect of aicr-run itself"] =
         "run it: aicr-run --kubeconfig 'a b' --context c nccl-all-reduce-bw -o x.json; a defect of aicr-run itself",
       ["again: aicr-run doctor"] = "again: aicr-run doctor --kubeconfig 'a b' --context c",

@@ -289,6 +289,9 @@ local function reads_context(rest)
   return not rest:find "^config " or rest:find "^config view" ~= nil
 end
 
+-- What is another's: the administrator's kubeconfig.
+local ANOTHERS <const> = " --kubeconfig ADMIN_KUBECONFIG"
+
 local COMMANDS <const> = { "kubectl ", "aicr-run doctor" }
 
 -- How a run of a check begins: with its name, which has a hyphen, or with an option.
@@ -337,8 +340,10 @@ function M.on_cluster(fix, options)
       return table.concat(out)
     end
     local word = fix:sub(first, last):gsub(" $", "")
-    out[#out + 1] = fix:sub(from, first - 1) .. word .. file
-      .. (reads_context(fix:sub(last + 1)) and context or "")
+    local rest = fix:sub(first + #word)
+    local own = rest:sub(1, #ANOTHERS) ~= ANOTHERS
+    out[#out + 1] = fix:sub(from, first - 1) .. word .. (own and file or "")
+      .. (own and reads_context(fix:sub(last + 1)) and context or "")
     from = first + #word
   end
 end

@@ -151,12 +151,14 @@ function M.operand(item)
   return M.shell(item.origin == "built-in" and item.meta and item.meta.name or item.path or item.name or "CHECK")
 end
 
---- The command that grants what a check needs.
+--- The commands that grant what a check needs: whom the cluster refused cannot grant it, an administrator's kubeconfig
+--- is named.
 --- @param item table the planned check
 --- @param namespace string|nil the option of that name
 function M.command(item, namespace)
-  return ("aicr-run rbac %s%s | kubectl apply -f -  # as an administrator, then bind the role as it says"):format(
-    namespace and "-n " .. M.shell(namespace) .. " " or "", M.operand(item))
+  return ("aicr-run rbac %s%s > role.yaml && kubectl --kubeconfig ADMIN_KUBECONFIG apply -f role.yaml  "
+    .. "# then bind the role as role.yaml says"):format(namespace and "-n " .. M.shell(namespace) .. " " or "",
+    M.operand(item))
 end
 
 local function is_filtered(options)
