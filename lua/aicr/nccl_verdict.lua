@@ -7,13 +7,15 @@
 local errors = require "aicr.native.error"
 local hints = require "aicr.nccl_hints"
 local nccl = require "aicr.nccl"
+local table_rows = require "aicr.nccl_runtime.rows"
 local text = require "aicr.native.text"
 
 local M = {}
 
 local OP <const> = "all_reduce"
--- The launcher writes the last 3900 bytes of its rows: of as many the first row may be cut.
-local MESSAGE_MAX <const> = 3900
+-- The launcher writes the last 3900 bytes of its rows, and blanks at their ends were trimmed: of about as many the
+-- first row may be cut.
+local MESSAGE_MAX <const> = 3800
 
 --- A fault or an error about a subject, with a hint where the log shows a signature.
 local function about(subject, reason, message, hint)
@@ -46,22 +48,24 @@ local function last_step(first, last)
   return first
 end
 
--- The whole rows of a termination message: it has no column header, and its front may be cut.
+-- The whole rows of a termination message, and whether it says that the benchmark's own floor was missed. It has no
+-- column header, and its front may be cut.
 local function message_rows(message)
   if not message or message == "" then
-    return {}
+    return {}, false
   elseif #message >= MESSAGE_MAX then
     message = message:match "^[^\n]*\n(.*)$" or ""
   end
   -- It was trimmed: its last line is whole.
   local runs = nccl.parse(message .. "\n", { lenient = true, op = OP }).runs
-  local rows = {}
-  for _, row in ipairs(runs[#runs] and runs[#runs].rows or {}) do
-    if row.ip then
-      rows[#rows + 1] = row
+  local rows, missed = {}, false
+  for _, run in ipairs(runs) do
+    missed = missed or run.bw_status == "FAILED"
+    for _, row in ipairs(run.rows) do
+      rows[#rows + 1] = row.ip and row or nil
     end
   end
-  return rows
+  return rows, missed
 end
 
 local function finite(value)
@@ -76,7 +80,7 @@ local function message_figure(rows)
     if not found or row.size > found.size or row.size == found.size and oop.busbw < found.busbw then
       found = {
         size = row.size, busbw = oop.busbw, algbw = oop.algbw, time_us = oop.time_us, wrong = oop.wrong,
-        type = row.type, redop = row.redop, from = "termination message",
+        type = row.type, redop = row.redop, root = row.root, from = "termination message",
       }
     end
   end
@@ -131,10 +135,10 @@ local function check_launch(run, log, asked)
   end
   -- Between the GPUs of one node the number says nothing of the fabric.
   local hosts = #run.hosts
-  if asked.hosts and hosts > 0 and run.ranks_listed == ranks and hosts ~= asked.hosts then
+  if run.group_ranks and table_rows.group_hosts(run) == 1 then
+    undecided("launch", "host-count", log, "all %d ranks of a group ran on one node", ranks)
+  elseif asked.hosts and hosts > 0 and run.ranks_listed == ranks and hosts ~= asked.hosts then
     undecided("launch", "host-count", log, "the ranks were to run on %d nodes, the log lists %d", asked.hosts, hosts)
-  elseif hosts == 1 and run.ranks_listed == ranks then
-    undecided("launch", "host-count", log, "all %d ranks ran on one node", ranks)
   end
 end
 
@@ -199,9 +203,23 @@ local function incomplete(run, selection, said, wanted, log)
     size_text(largest), reduced and (": the memory of the GPUs allows %s"):format(size_text(reduced)) or "")
 end
 
-local function disagree(log, logged, said)
+local function disagree(log, logged, size, said)
   undecided("launch", "evidence-disagrees", log, "the log says %.2f GB/s at %s, the termination message %.2f GB/s at"
-    .. " %s", logged.busbw, size_text(logged.size), said.busbw, size_text(said.size))
+    .. " %s", logged, size_text(size), said.busbw, size_text(said.size))
+end
+
+-- Is the row that decides one of an all-reduce on these ranks, and of the sweep that was asked for?
+local function check_row(figure, ranks, wanted, log)
+  if table_rows.is_other(figure) then
+    undecided("launch", "other-collective", log, "the row at %s has root %s and operation %s: it is of no %s",
+      size_text(figure.size), figure.root, figure.redop and text.printable(figure.redop), OP)
+  elseif not table_rows.has_factor(figure, ranks) then
+    undecided("launch", "rank-count", log, "%.2f GB/s of bus bandwidth and %.2f GB/s of bandwidth are not of %s on %s"
+      .. " ranks", figure.busbw, figure.algbw, OP, ranks or "any number of")
+  elseif figure.size > wanted then
+    undecided("launch", "other-sweep", log, "the benchmark was to end at %s, and there is a row of %s",
+      size_text(wanted), size_text(figure.size))
+  end
 end
 
 -- Size, time, algbw and busbw of each size, once.
@@ -221,16 +239,18 @@ local function curve_of(rows)
 end
 
 -- What decides: the log's row when its table is whole, else that of the termination message.
-local function choose(run, selection, said, wanted, log)
+local function choose(run, selection, said, wanted, log, said_rows, runs)
   local in_log = selection and wanted and selection.size >= wanted
   local in_message = said and wanted and said.size >= wanted
   local whole = in_log and not has(selection.problems, "incomplete")
   if selection and in_log and (whole or in_message) then
     check_sound(run, selection, log)
   end
-  if in_log and said and said.size >= selection.size
-    and (said.size > selection.size or said.busbw ~= selection.busbw and selection.repeats == 1) then
-    disagree(log, selection, said)
+  local stranger, logged = table_rows.stranger(said_rows, runs)
+  if in_log and said and said.size > selection.size then
+    disagree(log, selection.busbw, selection.size, said)
+  elseif stranger then
+    disagree(log, logged, stranger.size, { busbw = stranger.oop.busbw, size = stranger.size })
   elseif whole then
     selection.from = "log"
     return selection
@@ -242,16 +262,60 @@ local function choose(run, selection, said, wanted, log)
     undecided("correctness", "unvalidated", log, "the values were not checked")
   elseif not finite(said.busbw) then
     undecided("speed", "not-finite", log, "the bandwidth is no number")
+  elseif not (run and run.cpu_time) and not table_rows.has_speed(said) then
+    undecided("speed", "inconsistent-row", log, "time, size and bandwidth of the row contradict each other")
   end
   return said
 end
 
+-- A fault of any run of that log: what a later run got right does not undo it.
+local function first_fault(runs, rows)
+  for i, run in ipairs(runs) do
+    local fault = (run.op == nil or run.op == OP or i == #runs) and check_correct(run, {})
+    if fault then
+      return fault
+    end
+  end
+  return check_correct(runs[#runs], rows)
+end
+
+-- The run to judge by, and how many whole ones there are beside it: the last, or a slower whole one before it that had
+-- as many ranks and nodes.
+local function slowest_run(runs, asked)
+  local last = runs[#runs]
+  local selection = last and last.complete and nccl.select(last)
+  local found, slowest, others = last, selection and selection.busbw, 0
+  for i = 1, selection and #runs - 1 or 0 do
+    local run = runs[i]
+    local own = run.op == last.op and run.complete and #run.errors == 0 and run.group_ranks == last.group_ranks
+      and #run.hosts == #last.hosts and nccl.select(run)
+    if own and own.size >= (wanted_size(run, own, asked) or math.huge) then
+      others = others + 1
+      if own.busbw < slowest then
+        found, slowest = run, own.busbw
+      end
+    end
+  end
+  return found, others
+end
+
+-- What the table as a whole says against its row.
+local function check_table(figure, run, log)
+  local unit = table_rows.foreign_unit(log)
+  if unit then
+    undecided("launch", "unsupported-format", log, "the table has the unit %s, not us and GB/s", text.printable(unit))
+  elseif figure.from == "log" and table_rows.is_crowded(run.rows, figure.size) then
+    undecided("launch", "interleaved-runs", log, "there are more rows of %s than of any other size",
+      size_text(figure.size))
+  end
+end
+
 --- The figure to judge by: `{busbw, algbw, time_us, size, type, redop, from = "log" or "termination message", ranks,
---- hosts, network, curve}`; or nil and a fault `{code, reason, message, details}`, reasons `wrong-values`,
+--- hosts, network, others, curve}`; or nil and a fault `{code, reason, message, details}`, reasons `wrong-values`,
 --- `below-own-floor`. Raises
 --- INTERNAL, no verdict: `no-rows`, `incomplete-sweep`, `evidence-disagrees`, `other-collective`, `mpi-not-enabled`,
 --- `rank-count`, `host-count`, `unsupported-format`, `benchmark-errors`, `unvalidated`, `interleaved-runs`,
---- `not-finite`, `inconsistent-row`.
+--- `not-finite`, `inconsistent-row`, `other-sweep`.
 ---@param log string
 ---@param termination string|nil
 ---@param asked {min_bytes: integer|nil, max_bytes: integer|nil, ranks: integer|nil, hosts: integer|nil} nil: what the
@@ -260,23 +324,30 @@ end
 ---@return table|nil fault
 function M.read(log, termination, asked)
   -- A log that does not name its operation is held to the figures of this one.
-  local result = nccl.parse(log, { op = OP, debug = true })
-  local run, rows = result.runs[#result.runs], message_rows(termination)
-  local fault = check_correct(run, rows)
+  local result, rows, missed = nccl.parse(log, { op = OP, debug = true }), message_rows(termination)
+  local fault = first_fault(result.runs, rows)
   if fault then
     return nil, fault
-  elseif run then
+  elseif has_warning(result, "too-many-runs") then
+    undecided("launch", "interleaved-runs", log, "the log has more runs than are read")
+  end
+  local run, others = slowest_run(result.runs, asked)
+  if run then
     check_launch(run, log, asked)
   end
   local selection, said = run and nccl.select(run), message_figure(rows)
-  local figure = choose(run, selection, said, wanted_size(run, selection, asked), log)
-  if run and run.bw_status == "FAILED" then
+  local wanted = wanted_size(run, selection, asked)
+  local figure = choose(run, selection, said, wanted, log, rows, result.runs)
+  check_table(figure, run, log)
+  check_row(figure, run and (run.group_ranks or run.ranks) or asked.ranks, wanted, log)
+  if run and run.bw_status == "FAILED" or missed then
     return nil, about("speed", "below-own-floor", ("%.2f GB/s at %s, and the benchmark's own floor (NCCL_TESTS_MIN_BW)"
       .. " was not reached"):format(figure.busbw, size_text(figure.size)))
   end
   figure.ranks = run and (run.group_ranks or run.ranks)
   figure.hosts = run and #run.hosts or 0
   figure.network = result.evidence and result.evidence.network
+  figure.others = others
   figure.curve = curve_of(figure.from == "log" and run.rows or rows)
   return figure
 end
@@ -335,6 +406,12 @@ function M.measure(ctx, figure, log, want)
   ctx:series("algbw", "bytes", "GB/s", points(figure.curve, "algbw"))
   ctx:series("busbw", "bytes", "GB/s", points(figure.curve, "busbw"))
   ctx:evidence("%s", describe(figure))
+  if not figure.ranks then
+    ctx:evidence("ranks and nodes were not seen in the log")
+  end
+  if (figure.others or 0) > 0 then
+    ctx:evidence("the log has %d whole runs; the slowest is judged", figure.others + 1)
+  end
   local image = want.image and (" (runtime image: %s)"):format(want.image) or ""
   ctx:evidence("%.2f GB/s%s at %s, by the %s; constraint %s", figure.busbw, image, size_text(figure.size), figure.from,
     text.printable(want.text))

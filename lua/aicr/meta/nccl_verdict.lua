@@ -23,6 +23,7 @@ local verdict = {}
 ---@field ranks? integer
 ---@field hosts integer
 ---@field network? string
+---@field others? integer whole runs of the log beside the one that is judged
 ---@field curve {size: integer, time_us: number, algbw: number, busbw: number}[]
 
 ---@class aicr.nccl_verdict.Fault
@@ -39,7 +40,7 @@ function verdict.size_text(bytes) end
 --- The figure to judge by, or nil and a fault: `wrong-values`, `below-own-floor`. Raises INTERNAL (no verdict):
 --- `no-rows`, `incomplete-sweep`, `evidence-disagrees`, `other-collective`, `mpi-not-enabled`, `rank-count`,
 --- `host-count`, `unsupported-format`, `benchmark-errors`, `unvalidated`, `interleaved-runs`, `not-finite`,
---- `inconsistent-row`.
+--- `inconsistent-row`, `other-sweep`.
 ---@param log string
 ---@param termination? string
 ---@param asked aicr.nccl_verdict.Asked

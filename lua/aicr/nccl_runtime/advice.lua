@@ -75,7 +75,7 @@ M.FIXES = {
     .. " nccl-all-reduce-bw.job_timeout=50m",
   ["launcher-failed"] = LOGS, ["launcher-deleted"] = LOGS, ["job-failed"] = LOGS,
   ["no-rows"] = LOGS, ["incomplete-sweep"] = LOGS, ["other-collective"] = SUPPLY, ["mpi-not-enabled"] = SUPPLY,
-  ["rank-count"] = LOGS, ["host-count"] = LOGS,
+  ["rank-count"] = LOGS, ["host-count"] = LOGS, ["other-sweep"] = LOGS,
   ["unsupported-format"] = "Take an image with nccl-tests 2 or newer: --set"
     .. " nccl-all-reduce-bw.runtime_image=IMAGE",
   ["benchmark-errors"] = LOGS, ["unvalidated"] = "Let the benchmark check its values: without -c 0 in the launcher's"
