@@ -433,8 +433,7 @@ end
 ---@return table fields for `errors.raise`
 function M.of_failure(err, log)
   if log then
-    local runs = nccl.parse(log, { lenient = true, op = OP }).runs
-    local fault = runs[#runs] and check_correct(runs[#runs], {})
+    local fault = first_fault(nccl.parse(log, { lenient = true, op = OP }).runs, {})
     if fault then
       return fault, {}
     end

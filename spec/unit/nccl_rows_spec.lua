@@ -92,6 +92,12 @@ describe("of several runs in a log", function()
     end)
   end
 
+  it("wrong values of an earlier one are why a launcher failed", function()
+    local fault = verdict.of_failure(errors.new { code = "INTERNAL", reason = "launcher-failed", message = "x" },
+      nccl_log.log { wrong = { [G16] = 3 } } .. nccl_log.log { last = 2048, footer = false })
+    assert.equal("wrong-values", fault.reason)
+  end)
+
   it("one that was cut does not count", function()
     local figure = verdict.read(nccl_log.log { busbw = 10.0, last = G8, footer = false } .. whole, nil, ASKED)
     assert.same({ 338.33, 0 }, { figure.busbw, figure.others })

@@ -96,6 +96,11 @@ describe("the end of a launcher", function()
       { name = "node", state = { terminated = { exitCode = 0, message = "\n rows \n" } } } } })
     assert.equal("rows", words.termination(ended, "node"))
     assert.is_nil(words.termination(ended, "third"))
+    local again = { name = "node", lastState = { terminated = { exitCode = 1, message = "rows of a start before" } } }
+    again.state = { terminated = { exitCode = 0 } }
+    assert.is_nil(words.termination(pod("l", { containerStatuses = { again } }), "node"))
+    again.state = { waiting = { reason = "CrashLoopBackOff" } }
+    assert.equal("rows of a start before", words.termination(pod("l", { containerStatuses = { again } }), "node"))
     assert.is_nil(words.termination(pod("l", { containerStatuses = { { name = "node", state = { terminated = {
       exitCode = 0, message = " \n" } } } } }), "node"))
   end)

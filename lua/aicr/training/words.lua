@@ -150,10 +150,12 @@ function M.has_started(pod, container)
   return state.running ~= nil or state.terminated ~= nil
 end
 
---- Termination message of a container, trimmed; nil where there is none.
+--- Termination message of a container, trimmed; nil where there is none. That of an earlier start counts only while
+--- this one has not ended.
 function M.termination(pod, container)
   local status = M.status_of(pod, container)
-  for _, state in ipairs { "state", "lastState" } do
+  local ended = api.at(status, "state").terminated ~= nil
+  for _, state in ipairs { "state", not ended and "lastState" or nil } do
     local message = api.at(status, state, "terminated").message
     message = type(message) == "string" and message:match "^%s*(.-)%s*$" or ""
     if message ~= "" then
