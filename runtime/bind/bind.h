@@ -80,6 +80,7 @@ void aicr_set_k8s(lua_State *L, int idx);
 /* task_wait.c */
 int aicr_task_wait(lua_State *L);
 int aicr_task_look(lua_State *L);
+int aicr_task_seen(lua_State *L);
 int aicr_task_goes_on(lua_State *L);
 int aicr_task_late(lua_State *L);
 

@@ -336,6 +336,7 @@ static const luaL_Reg functions[] = {
     {"all", task_all},
     {"wait", aicr_task_wait},
     {"look", aicr_task_look},
+    {"seen", aicr_task_seen},
     {"goes_on", aicr_task_goes_on},
     {"late", aicr_task_late},
     {NULL, NULL},

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <lauxlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "bind/bind.h"
@@ -14,6 +15,7 @@
 #define WAIT_MT "aicr.task.wait"
 
 struct wait {
+  struct aicr_awaited awaited;
   struct kube_asker asker;
   char what[sizeof(((struct kube_index_line *)0)->what)];
   unsigned looks;
@@ -55,16 +57,20 @@ static int close_wait(lua_State *L)
 
   if (!w->closed && r && w->asker.check[0] && !is_cut(t, w))
     kube_record_wait(r, &w->asker, w->what, w->looks, w->late);
+  if (t)
+    aicr_awaited_end(aicr_task_of(L), &w->awaited);
   w->closed = true;
   return 0;
 }
 
-/* task.wait(what) -> a wait, to be closed                      [-0, +1, v] */
+/* task.wait(what [, told]) -> a wait, to be closed. told: its words for a check
+ * whose time is over; without them it is told by what it does. [-0, +1, v] */
 int aicr_task_wait(lua_State *L)
 {
   struct aicr_task *t = task_of(L);
   size_t len;
   const char *what = luaL_checklstring(L, 1, &len);
+  const char *told = luaL_optstring(L, 2, "");
   struct wait *w = lua_newuserdatauv(L, sizeof(*w), 0);
 
   memset(w, 0, sizeof(*w));
@@ -76,7 +82,20 @@ int aicr_task_wait(lua_State *L)
                                    &w->asker, w->what, &w->known_looks);
   aicr_set_release(L, WAIT_MT, close_wait);
   w->closed = false;
+  snprintf(w->awaited.what, sizeof(w->awaited.what), "%s", told);
+  if (told[0])
+    aicr_awaited_begin(t, &w->awaited);
   return 1;
+}
+
+/* task.seen(wait, text): what the last look showed             [-0, +0, v] */
+int aicr_task_seen(lua_State *L)
+{
+  struct wait *w = luaL_checkudata(L, 1, WAIT_MT);
+
+  snprintf(w->awaited.seen, sizeof(w->awaited.seen), "%s",
+           luaL_checkstring(L, 2));
+  return 0;
 }
 
 static int fail_not_waited(lua_State *L, const struct wait *w)

@@ -33,6 +33,9 @@ bool aicr_task_write_done(const struct aicr_task *t, int64_t now_mono_ms,
                 (long long)(now_mono_ms - t->started_mono_ms));
   aicr_json_write_string(out, t->cancel_reason, strlen(t->cancel_reason));
   aicr_buf_add(out, t->ending.data, t->ending.len);
+  if (!t->awaited.failed &&
+      (t->end == AICR_END_DEADLINE || t->end == AICR_END_CANCELED))
+    aicr_buf_add(out, t->awaited.data, t->awaited.len);
   /* After what came out of the check's state: of repeated keys the last wins.
    */
   if (lost)

@@ -89,6 +89,7 @@ struct aicr_task *aicr_task_new(struct aicr_host *host,
     goto no_memory;
   aicr_record_init(&t->record);
   aicr_buf_init(&t->ending, 1u << 20);
+  aicr_buf_init(&t->awaited, AICR_RECORD_ITEM_MAX);
   t->host = host;
   t->id = spec->id;
   snprintf(t->asker.check, sizeof(t->asker.check), "%s",
@@ -141,6 +142,7 @@ void aicr_task_free(struct aicr_task *t)
   kube_permissions_free(t->permissions);
   aicr_record_free(&t->record);
   aicr_buf_free(&t->ending);
+  aicr_buf_free(&t->awaited);
   for (size_t i = 0; i < AICR_ROOTS_MAX; i++)
     aicr_free(t->root_copies[i]);
   aicr_free(t->path);
@@ -344,6 +346,8 @@ void aicr_task_stop(struct aicr_task *t, enum aicr_task_end why,
   if (t->cleaning && why == AICR_END_CANCELED)
     return;
   t->stop = why;
+  if (!t->cleaning)
+    aicr_awaited_note(t);
   if (reason)
     snprintf(t->cancel_reason, sizeof(t->cancel_reason), "%s", reason);
   for (struct aicr_strand *s = t->strands; s; s = s->next)

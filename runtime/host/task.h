@@ -5,6 +5,7 @@
 #include <lua.h>
 #include <stdint.h>
 
+#include "host/awaited.h"
 #include "host/record.h"
 #include "host/state.h"
 #include "kube/client.h"
@@ -31,8 +32,9 @@ struct aicr_strand {
   enum aicr_wait wait;
   struct kube_call *call; /* not owned: it belongs to a userdata */
   int64_t until_ms;
-  unsigned alls;  /* how often it called ctx:all */
-  unsigned added; /* functions of the last of them */
+  struct aicr_awaited *awaits; /* the innermost; not owned, as the call */
+  unsigned alls;               /* how often it called ctx:all */
+  unsigned added;              /* functions of the last of them */
   char part[sizeof(((struct kube_asker *)0)->part)];
   bool failed;  /* a child that raised; the error is on its stack */
   bool yielded; /* …that yielded by itself */
@@ -107,8 +109,9 @@ struct aicr_task {
   bool replayed;           /* …because the run that was recorded did */
   char cancel_reason[64];
   bool cleaning;
-  bool has_cleanup;       /* something was handed to ctx:defer */
-  struct aicr_buf ending; /* JSON members of how it ended */
+  bool has_cleanup;        /* something was handed to ctx:defer */
+  struct aicr_buf ending;  /* JSON members of how it ended */
+  struct aicr_buf awaited; /* …of what it waited for when it was stopped */
   struct aicr_record record;
 };
 

@@ -242,6 +242,31 @@ describe("ctx", function()
     assert.same({ "cleaned" }, got.evidence)
   end)
 
+  it("a deadline tells what was waited for, and where", function()
+    local LIMIT <const> = "^the check did not end within its time limit of 200ms; it was at "
+    local rows = {
+      { 'ctx:sleep("1h")', "ctx:sleep$", 4 },
+      { [[ctx:eventually("it is so", { timeout = "1h", every = "10ms" }, function() return false, "Pend\0ing" end)]],
+        'ctx:eventually "it is so", last seen: Pend ing$', 4 },
+      { 'pcall(function() ctx:step("s", function()\nctx:sleep("1h") end) end)', "ctx:sleep$", 5 },
+      { [[pcall(function() ctx:eventually("over", { timeout = "1h" }, function() error("x") end) end)
+        ctx:sleep("1h")]], "ctx:sleep$", 5 },
+      { 'ctx:all {\na = function() ctx:sleep("1h") end,\nb = function() ctx:sleep("1h") end }',
+        "ctx:sleep; and 1 more side by side$", 5 },
+    }
+    for _, row in ipairs(rows) do
+      local got = run(row[1], [[timeout = "200ms",]])
+      assert.equal("timeout", got.reason)
+      assert.matches(LIMIT .. row[2], got.message)
+      assert.equal(row[3], got.line, row[1])
+    end
+  end)
+
+  it("a deadline of what only computes tells where", function()
+    local got = run("while true do end", [[timeout = "200ms",]])
+    assert.same({ "the check did not end within its time limit of 200ms", 4 }, { got.message, got.line })
+  end)
+
   it("eventually passes when it becomes true and says what it saw last when not", function()
     local got = run([[
     local n = 0

@@ -81,14 +81,16 @@ end)
 describe("a check that was in the run of the recording", function()
   local ENDED <const> = { verb = "run" }
   local WAITS <const> = {
-    ["ctx.k8s:wait"] = { what = "wait: nodes n1  ", body = POLL:format "1m", outcome = "error" },
+    ["ctx.k8s:wait"] = { what = "wait: nodes n1  ", body = POLL:format "1m", outcome = "error",
+      told = "ctx%.k8s:wait nodes n1, last seen: False" },
     ["ctx.k8s:wait for a condition"] = {
       what = "wait: nodes n1  condition=Ready", outcome = "error",
+      told = "ctx%.k8s:wait nodes n1 for condition=Ready, last seen: Ready=False ",
       body = [[ctx.k8s:wait("nodes", "n1", nil, "condition=Ready", { timeout = "1m" })
     return "ready"]],
     },
     ["ctx:eventually"] = {
-      what = "eventually: it is ready", outcome = "fail",
+      what = "eventually: it is ready", outcome = "fail", told = 'ctx:eventually "it is ready"',
       body = [[ctx:eventually("it is ready", { timeout = "1m", every = "1s" }, function()
       return ctx.k8s:get("nodes", "n1").status.conditions[1].status == "True"
     end)
@@ -131,6 +133,9 @@ describe("a check that was in the run of the recording", function()
         local got = ending({ "False", "False" }, { verb = "run", transport = transport })
         assert.same({ "error", wanted }, { got[1], got[2] })
         assert.matches("run of it that was recorded", got[3])
+        if transport == "deadline" then
+          assert.matches("; it was at " .. wait.told .. "$", got[3])
+        end
       end
     end)
   end

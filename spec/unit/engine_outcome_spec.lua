@@ -168,6 +168,9 @@ describe("the outcome of a check", function()
     end
     assert.truthy(of({ how = "deadline" }).fix:find("--set x.timeout=", 1, true))
     assert.truthy(of({ how = "deadline" }).message:find("time limit of 2m", 1, true))
+    local out = of({ how = "deadline", awaited = "list pods", at = { file = "x.lua", line = 7 } })
+    assert.same({ "the check did not end within its time limit of 2m; it was at list pods", "x.lua", 7 },
+      { out.message, out.file, out.line })
   end)
 
   local next_steps = {
@@ -190,6 +193,9 @@ describe("the outcome of a check", function()
     { "never-true", "jobs.batch j: waited 5s for condition=Complete; last seen: absent",
       "see what held it up: kubectl get events -A --field-selector involvedObject.name=j; and, if the check did not "
       .. "remove it: kubectl get jobs.batch -A --field-selector metadata.name=j -o yaml" },
+    { "never-true", "pods n/p.q: waited 5s for the wanted state; last seen: Pending",
+      "see what held it up: kubectl get events -n n --field-selector involvedObject.name=p.q; and, if the check did "
+      .. "not remove it: kubectl get pods p.q -n n -o yaml" },
     { "never-true", "pods p: not so in the recording; waited 5s for the wanted state; last seen: nil",
       "see what held it up: kubectl get events -A --field-selector involvedObject.name=p; and, if the check did not "
       .. "remove it: kubectl get pods -A --field-selector metadata.name=p -o yaml" },

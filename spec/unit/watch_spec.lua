@@ -36,7 +36,7 @@ describe("the watch over", function()
         local close = function() end
         return setmetatable({ close = close }, { __close = close })
       end,
-      look = function() end, late = function() end,
+      look = function() end, seen = function() end, late = function() end,
       goes_on = function(_, late) return not late end,
     }
     local function next_of(list)
@@ -143,7 +143,7 @@ describe("the watch over", function()
       local ok, err = pcall(ask.wait, {}, "pods", "a", "n", "gone", { timeout = "2s" })
       assert.is_false(ok)
       assert.equal("never-true", err.reason)
-      assert.equal("pods a: waited 2s for gone; last seen: no answer", err.message)
+      assert.equal("pods n/a: waited 2s for gone; last seen: no answer", err.message)
     end)
   end)
 end)

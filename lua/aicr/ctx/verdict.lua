@@ -195,12 +195,9 @@ end
 local EVENTUALLY <const> = { timeout = true, every = true, reason = true, fix = true, why = true }
 
 -- An object may show itself, but must not get in the way of the verdict.
-local function last_seen(seen)
-  if seen == nil then
-    return ""
-  end
-  local ok, shown = pcall(tostring, seen)
-  return ", last seen: " .. (ok and clip(shown, NAME_MAX) or "a " .. type(seen))
+local function shown(seen)
+  local ok, words = pcall(tostring, seen)
+  return ok and clip(words, NAME_MAX) or "a " .. type(seen)
 end
 
 --- Polls until fn returns true; its second result is shown as "last seen". When the time is over the check fails.
@@ -220,7 +217,7 @@ function ctx:eventually(what, opts, fn)
   local every = math.max(duration_of(opts.every or "2s"), 10)
   local virtual = native.recording()
   local began, polls = native.monotonic(), 0
-  local wait <close> = native.wait("eventually: " .. what)
+  local wait <close> = native.wait("eventually: " .. what, ("ctx:eventually %q"):format(what))
   native.progress(what)
   while true do
     native.look(wait)
@@ -228,12 +225,16 @@ function ctx:eventually(what, opts, fn)
     if done == true then
       return
     end
+    if seen ~= nil then
+      native.seen(wait, (shown(seen):gsub("%z", " ")))
+    end
     polls = polls + 1
     local waited = virtual and polls * every or native.monotonic() - began
     if not native.goes_on(wait, waited >= timeout) then
       note {
         kind = "fail", code = "TIMEOUT", reason = opts.reason or "never-true", why = opts.why, fix = opts.fix,
-        message = ("%s: not true after %s%s"):format(what, opts.timeout, last_seen(seen)),
+        message = ("%s: not true after %s%s"):format(what, opts.timeout,
+          seen ~= nil and ", last seen: " .. shown(seen) or ""),
       }
       error(native.STOP, 0)
     end

@@ -168,13 +168,21 @@ BY_MESSAGE["not-recorded"] = function(item, text)
 end
 
 BY_MESSAGE["never-true"] = function(_, text)
-  local resource, name = text:match "^([%w.-]+) ([%w.-]+): waited"
+  local resource, object = text:match "^([%w.-]+) ([%w./-]+): waited"
   if not resource then
-    resource, name = text:match "^([%w.-]+) ([%w.-]+): not so in the recording"
+    resource, object = text:match "^([%w.-]+) ([%w./-]+): not so in the recording"
   end
-  return resource and ("see what held it up: kubectl get events -A --field-selector involvedObject.name=%s; and, if "
-    .. "the check did not remove it: kubectl get %s -A --field-selector metadata.name=%s -o yaml"):format(name,
-    resource, name) or "see what held it up: kubectl get events -A --sort-by=.lastTimestamp"
+  if not resource then
+    return "see what held it up: kubectl get events -A --sort-by=.lastTimestamp"
+  end
+  local namespace, name = object:match "^([%w-]+)/(.+)$"
+  if namespace then
+    return ("see what held it up: kubectl get events -n %s --field-selector involvedObject.name=%s; and, if the check "
+      .. "did not remove it: kubectl get %s %s -n %s -o yaml"):format(namespace, name, resource, name, namespace)
+  end
+  return ("see what held it up: kubectl get events -A --field-selector involvedObject.name=%s; and, if "
+    .. "the check did not remove it: kubectl get %s -A --field-selector metadata.name=%s -o yaml"):format(object,
+    resource, object)
 end
 
 BY_MESSAGE["namespace-not-found"] = function(_, text)

@@ -202,12 +202,16 @@ end
 
 function ENDED.deadline(ending, item)
   local limit = item.timeout_ms and " of " .. text.time_limit(item.timeout_ms) or ""
-  return {
+  local awaited = words(ending.awaited)
+  local out = {
     outcome = "error",
     code = "TIMEOUT",
     reason = "timeout",
-    message = words(ending.message) or "the check did not end within its time limit" .. limit,
+    message = (words(ending.message) or "the check did not end within its time limit" .. limit)
+      .. (awaited and "; it was at " .. awaited or ""),
   }
+  place(out, ending.at)
+  return out
 end
 
 function ENDED.canceled(ending)

@@ -212,8 +212,8 @@ function Run:ending_of(event)
   local ending = text.opt(event.ending) or {}
   local how = ending.how
   if self.expired and (how == "canceled" or how == "deadline" and self.cut[event.id]) then
-    return { how = "deadline", message = ("stopped: the run's time limit of %s was over"):format(
-      text.time_limit(self.limit_ms)) }
+    return { how = "deadline", awaited = ending.awaited, at = ending.at,
+      message = ("stopped: the run's time limit of %s was over"):format(text.time_limit(self.limit_ms)) }
   end
   return ending
 end

@@ -108,6 +108,28 @@ local function wait_for_gone(object)
   return object == nil, "it is still there"
 end
 
+-- What was seen as text: an object may show itself, but must not get in the way.
+local function shown(seen)
+  local ok, words = pcall(tostring, seen)
+  return ok and kept.clip(words, 1024) or "a " .. type(seen)
+end
+
+-- The test, which also tells what it saw to who asks what the check waits for.
+local function telling(wait, test)
+  return function(object)
+    local done, seen = test(object)
+    if not done and seen ~= nil then
+      native.seen(wait, (shown(seen):gsub("%z", " ")))
+    end
+    return done, seen
+  end
+end
+
+-- "NAMESPACE/NAME", or the name of what lies in no namespace.
+local function place(name, namespace)
+  return namespace and namespace .. "/" .. name or name
+end
+
 -- "condition=NAME[=VALUE]" as a function(object or nil) -> done, what was seen last.
 local function condition(name, wanted)
   wanted = wanted ~= "" and wanted or "True"
@@ -197,12 +219,12 @@ local function poll(wait, what, resource, name, namespace, test, opts, ends, see
   return false, seen
 end
 
-local function never_true(resource, name, wanted, timeout, seen)
+local function never_true(resource, name, namespace, wanted, timeout, seen)
   return errors.new {
     code = "TIMEOUT", reason = "never-true",
-    message = ("%s %s: %s for %s; last seen: %s"):format(resource, name,
+    message = ("%s %s: %s for %s; last seen: %s"):format(resource, place(name, namespace),
       native.recording() and "not so in the recording; waited" or timeout and "waited " .. timeout or "waited",
-      type(wanted) == "string" and wanted or "the wanted state", tostring(seen)),
+      type(wanted) == "string" and wanted or "the wanted state", shown(seen)),
   }
 end
 
@@ -222,7 +244,9 @@ function M.wait(env, resource, name, namespace, wanted, opts)
   opts = arguments.options(opts, WAIT, what)
   local test = test_of(wanted, what)
   local wait <close> = native.wait(("wait: %s %s %s %s"):format(resource, name, namespace or "",
-    type(wanted) == "string" and wanted or ""))
+    type(wanted) == "string" and wanted or ""), ("%s %s %s%s"):format(what, resource, place(name, namespace),
+    type(wanted) == "string" and " for " .. wanted or ""))
+  test = telling(wait, test)
   -- A recording answers at once: 0 is no limit, and a limit that it tells of was this one.
   local ends = opts.timeout and (native.recording() and 0 or native.monotonic() + kept.duration(opts.timeout)) or nil
   native.look(wait)
@@ -247,7 +271,7 @@ function M.wait(env, resource, name, namespace, wanted, opts)
   end
   if not done then
     native.late(wait)
-    error(never_true(resource, name, wanted, opts.timeout, seen), 0)
+    error(never_true(resource, name, namespace, wanted, opts.timeout, seen), 0)
   end
   return object
 end
