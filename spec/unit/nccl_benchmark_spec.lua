@@ -162,7 +162,10 @@ describe("the benchmark", function()
     local found = json.decode(ctx.attached["provenance.json"])
     assert.truthy(found.shippedDigest:find "^%x+$")
     assert.equal("spec.containers[node].args", found.overriddenPaths[1])
-    assert.truthy(table.concat(ctx.evidences, "\n"):find(found.derivedDigest, 1, true))
+    local said = table.concat(ctx.evidences, "\n")
+    assert.truthy(said:find(found.derivedDigest, 1, true))
+    assert.truthy(said:find(("inherited: %d paths: "):format(#found.inheritedPaths), 1, true), said)
+    assert.truthy(said:find(("and %d more, in provenance.json"):format(#found.inheritedPaths - 5), 1, true), said)
   end)
 
   it("takes the user's image, nodes and tolerations", function()
@@ -230,6 +233,26 @@ describe("the benchmark", function()
     assert.same({ "wrong-values", "correctness" }, { err.fail.reason, err.fail.details.subject })
     assert.truthy(err.fail.message:find("first at 1M", 1, true), err.fail.message)
   end)
+end)
+
+describe("a floor as it is written", function()
+  local request = require "aicr.nccl_runtime.request"
+
+  for written, number in pairs { [">= 300"] = 300, ["300 GB/s"] = 300, ["<= 300 GB/s bus"] = 300, ["0.01"] = 0.01,
+    ["300 of bandwidth"] = 300 } do
+    it(("%q is %g"):format(written, number), function()
+      assert.equal(number, request.floor(written))
+    end)
+  end
+
+  for _, written in ipairs { "3 00", ">= 3 00 GB/s", "1 TB/s", "300 MB/s", "300 Gb/s", "300 GiB/s", "300 gbps", ">= 0",
+    "-0", "1e-9", "0.009", "300GB/s", "-5", "" } do
+    it(("%q is none"):format(written), function()
+      local ok, err = pcall(request.floor, written)
+      assert.is_false(ok)
+      assert.same({ "INVALID_REQUEST", "constraint", true }, { err.code, err.reason, err.verdict })
+    end)
+  end
 end)
 
 describe("the floor", function()

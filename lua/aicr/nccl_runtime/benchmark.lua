@@ -15,6 +15,8 @@ local M = {}
 local PREFIX <const> = "aicr-nccl-perf-"
 local JOB <const> = "nccl-all-reduce-tj"
 local API <const> = "trainer.kubeflow.org"
+-- Paths of a shipped worker that are shown; the report has all.
+local INHERITED_SHOWN <const> = 5
 -- Of the launcher's log: lines and bytes of the attachment, lines that are shown where there is no figure.
 local LOG_LINES <const>, LOG_BYTES <const>, LOG_SHOWN <const> = 100, 32 * 1024, 5
 
@@ -39,6 +41,9 @@ function M.size(ctx, request, source)
     ctx:fail(fault)
   end
   ctx:evidence("%d workers with %d GPUs each: %s", size.workers, size.gpus, table.concat(size.nodes, " "))
+  if size.cordoned then
+    ctx:evidence("GPU nodes that are cordoned were left out: %s", size.cordoned)
+  end
   return size
 end
 
@@ -62,7 +67,10 @@ local function record_provenance(ctx, shipped, stored)
   local found = derive.provenance(shipped, stored)
   ctx:evidence("shipped worker sha256 %s, measured worker sha256 %s", found.shippedDigest, found.derivedDigest)
   ctx:evidence("overridden: %s", table.concat(found.overriddenPaths, " "))
-  ctx:evidence("inherited: %s", table.concat(found.inheritedPaths, " "))
+  local inherited = found.inheritedPaths
+  local more = #inherited - INHERITED_SHOWN
+  ctx:evidence("inherited: %d paths: %s%s", #inherited, table.concat(inherited, " ", 1, math.min(#inherited,
+    INHERITED_SHOWN)), more > 0 and (" and %d more, in provenance.json"):format(more) or "")
   ctx:attach("provenance.json", "application/json", json.encode {
     shippedDigest = found.shippedDigest, derivedDigest = found.derivedDigest,
     overriddenPaths = json.array(found.overriddenPaths), inheritedPaths = json.array(found.inheritedPaths),

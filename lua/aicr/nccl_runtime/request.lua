@@ -142,6 +142,26 @@ local function floor_of(ctx)
   return asked and (type(asked.value) == "string" and asked.value or "")
 end
 
+-- Of less nothing is printed.
+local FLOOR_MIN <const> = 0.01
+
+--- The floor in GB/s. The rule of thresholds ends a number at a blank and looks at no unit; here "3 00", "1 TB/s" and a
+--- floor that every bandwidth reaches are refused. Raises INVALID_REQUEST/`constraint`, a verdict.
+---@param written string
+---@return number
+function M.floor(written)
+  local floor = constraint.threshold(written)
+  local behind = text.trim(written):gsub("^[<>=!%s]+", ""):match "^%S+%s+(.*)$" or ""
+  if behind:find "^%d" or behind:find "^[kKMTPGg]?i?[Bb]" and not behind:find "^GB" then
+    invalid("constraint", "the floor \"%s\" is no number of GB/s, such as \">= 300\" or \"300 GB/s\"",
+      text.printable(written))
+  elseif floor < FLOOR_MIN then
+    invalid("constraint", "the floor \"%s\" is below %.2f GB/s: every bandwidth would reach it",
+      text.printable(written), FLOOR_MIN)
+  end
+  return floor
+end
+
 local SIZES <const> = { { "G", 30 }, { "M", 20 }, { "K", 10 } }
 
 --- A size as nccl-tests takes it: "16G", "1K", bytes where no unit fits.
@@ -189,7 +209,7 @@ function M.read(ctx)
   return {
     carrier = carrier, object = object, profiled = profile ~= nil, image = reference,
     platform = not carrier and platform_of(ctx, profile) or nil,
-    floor_text = floor_text, floor = constraint.threshold(floor_text),
+    floor_text = floor_text, floor = M.floor(floor_text),
     selector = scheduling.selector(params.node_selector), tolerations = scheduling.tolerations(params.toleration),
     min_size = M.size_text(params.min_size), max_size = M.size_text(params.max_size),
     min_bytes = params.min_size, max_bytes = params.max_size,
