@@ -66,12 +66,21 @@ describe("the nodes of the benchmark", function()
     end)
   end
 
-  it("cannot be told from a count that is no quantity", function()
-    local ok, err = pcall(sizing.of, { node("a", "8\27x") }, {})
-    assert.is_false(ok)
-    assert.is_true(errors.is(err))
-    assert.same({ "INTERNAL", "gpu-count", false }, { err.code, err.reason, err.verdict })
-    assert.is_nil(err.message:find("\27", 1, true))
+  for _, count in ipairs { "8\27x", "", "-8" } do
+    it(("cannot be told from the count %q"):format(count), function()
+      local ok, err = pcall(sizing.of, { node("b", "8"), node("c", "8"), node("a", count) }, {})
+      assert.is_false(ok)
+      assert.is_true(errors.is(err))
+      assert.same({ "INTERNAL", "gpu-count", false }, { err.code, err.reason, err.verdict })
+      assert.is_nil(err.message:find("\27", 1, true))
+    end)
+  end
+
+  it("are told with those that are cordoned", function()
+    local list = { node("a", "8"), node("b", "8"), node("c", "8", {}, { unschedulable = true }) }
+    assert.equal("c", sizing.of(list, {}).cordoned)
+    list[3] = nil
+    assert.is_nil(sizing.of(list, {}).cordoned)
   end)
 
   it("names no more than ten nodes", function()

@@ -23,10 +23,10 @@ local function gpus_of(node)
     return 0
   end
   local ok, count = pcall(quantity.value, allocatable)
-  if not ok then
+  if not ok or count < 0 then
     errors.raise {
       code = "INTERNAL", reason = "gpu-count",
-      message = ("node %s: allocatable %s is no quantity: %s"):format(text.printable(node.metadata.name), GPU,
+      message = ("node %s: allocatable %s is no number of GPUs: %s"):format(text.printable(node.metadata.name), GPU,
         text.printable(tostring(allocatable))),
     }
   end
@@ -167,7 +167,8 @@ function M.template_selector(template)
   return next(selector) and selector or nil
 end
 
---- The nodes of the benchmark: `{nodes = names sorted, labels = of each, workers, gpus, total}`, or nil and a fault.
+--- The nodes of the benchmark: `{nodes = names sorted, labels = of each, workers, gpus, total, cordoned = names of the
+--- GPU nodes that are, nil: none}`, or nil and a fault.
 ---@param list table[] Node objects
 ---@param opts {selector: table|nil, product: string|nil} labels wanted; else the beginning of the GPU product's name
 ---@return table|nil size
@@ -198,7 +199,10 @@ function M.of(list, opts)
   for i, node in ipairs(kept) do
     names[i], labels[i] = node.name, node.labels
   end
-  return { nodes = names, labels = labels, workers = #kept, gpus = gpus, total = #kept * gpus }
+  return {
+    nodes = names, labels = labels, workers = #kept, gpus = gpus, total = #kept * gpus,
+    cordoned = #cordoned > 0 and names_of(cordoned) or nil,
+  }
 end
 
 return M
