@@ -193,14 +193,27 @@ describe("the guard", function()
       t.spec.containers[1].env[2].value = "eth1"
     end },
     { "a number in place of text", "spec.priority", function(t) t.spec.priority = 8 end },
+    { "another path of a shipped volume", "spec.volumes[ours].hostPath.path", function(t)
+      t.spec.volumes[1].hostPath.path = "/etc"
+    end },
+    { "a shipped volume that is gone", "spec.volumes", function(t) table.remove(t.spec.volumes, 1) end },
+    { "a shipped mount elsewhere", "spec.containers[node].volumeMounts[ours].mountPath", function(t)
+      t.spec.containers[1].volumeMounts[1].mountPath = "/etc"
+    end },
+    { "a mount of another container", "spec.containers[side].volumeMounts", function(t)
+      t.spec.containers[2].volumeMounts = json.array { { name = "x", mountPath = "/x" } }
+    end },
     { "a second container of that name", "spec.containers[node#2]", function(t)
-      t.spec.containers[2] = { name = "node" }
+      t.spec.containers[3] = { name = "node" }
     end },
   }
   for _, row in ipairs(rows) do
     it("sees " .. row[1], function()
       local before = gke.node_template(shipped())
       before.spec.priority = "8"
+      before.spec.volumes = json.array { { name = "ours", hostPath = { path = "/home" } } }
+      before.spec.containers[1].volumeMounts = json.array { { name = "ours", mountPath = "/home" } }
+      before.spec.containers[2] = { name = "side" }
       local after = tree.copy(before)
       row[3](after)
       local err = refused(derive.guard, before, after)

@@ -134,9 +134,24 @@ local function without_fabric(words)
   return kept
 end
 
-local function is_additive(path)
-  return path:find("^spec%.volumes[%[%.]") ~= nil or path == "spec.volumes"
-    or path:find("^spec%.containers%[[^%]]*%]%.volumeMounts") ~= nil
+-- Paths at which something may be new, lists and their members as a whole: what was shipped in them stays as it is.
+local function added(shipped, derived)
+  local new = { ["spec.volumes"] = tree.dig(shipped, "spec", "volumes") == nil }
+  local mounts = ("spec.containers[%s].volumeMounts"):format(WORKER)
+  local before, after = tree.container(shipped, WORKER), tree.container(derived, WORKER)
+  new[mounts] = tree.dig(before, "volumeMounts") == nil
+  for path, lists in pairs {
+    ["spec.volumes"] = { tree.list(shipped, "spec", "volumes"), tree.list(derived, "spec", "volumes") },
+    [mounts] = { tree.list(before, "volumeMounts"), tree.list(after, "volumeMounts") },
+  } do
+    for _, entry in ipairs(lists[2]) do
+      local name = tree.text(entry, "name")
+      if name and not tree.named(lists[1], name) then
+        new[("%s[%s]"):format(path, name)] = true
+      end
+    end
+  end
+  return new
 end
 
 --- Refuses a derived worker that differs from the shipped one elsewhere than in what the benchmark owns or adds (5.4b,
@@ -144,9 +159,9 @@ end
 ---@param shipped table pod template
 ---@param derived table pod template
 function M.guard(shipped, derived)
-  local outside = {}
+  local outside, new = {}, added(shipped, derived)
   for _, path in ipairs(paths.changed(shipped, derived)) do
-    if not paths.overlaps(path, OWNED_PATHS) and not is_additive(path) then
+    if not paths.overlaps(path, OWNED_PATHS) and not new[path] then
       outside[#outside + 1] = path
     end
   end
