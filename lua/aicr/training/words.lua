@@ -154,8 +154,8 @@ end
 --- this one has not ended.
 function M.termination(pod, container)
   local status = M.status_of(pod, container)
-  local ended = api.at(status, "state").terminated ~= nil
-  for _, state in ipairs { "state", not ended and "lastState" or nil } do
+  local is_over = api.at(status, "state").terminated ~= nil
+  for _, state in ipairs { "state", not is_over and "lastState" or nil } do
     local message = api.at(status, state, "terminated").message
     message = type(message) == "string" and message:match "^%s*(.-)%s*$" or ""
     if message ~= "" then
