@@ -207,6 +207,6 @@ describe("--explain", function()
         return binary.run({ "--explain", "-n", "mine", folder .. "/a.lua" }).stdout
       end)
     assert.truthy(out:find("    apply configmaps  get,create,patch,delete configmaps in mine\n"
-      .. "    list nodes        list nodes\n    exec pods in z    get,create pods/exec in z\n", 1, true), out)
+      .. "    list nodes\n    exec pods in z    get,create pods/exec in z\n", 1, true), out)
   end)
 end)

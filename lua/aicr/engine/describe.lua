@@ -102,7 +102,8 @@ local function explain(item, host, namespace, width)
   section(lines, "parameters", parameter_rows(item), "none", width)
   local needs, fixes = {}, {}
   for i, need in ipairs(meta.needs or {}) do
-    needs[i] = { text.printable(need), rbac.line(host, need, namespace) }
+    local comes_to = rbac.line(host, need, namespace)
+    needs[i] = { text.printable(need), comes_to ~= need and comes_to or nil }
   end
   section(lines, "permissions", needs, "none", width)
   for _, reason in ipairs(text.keys(meta.fixes)) do
