@@ -74,9 +74,13 @@ describe("render", function()
       render("loopback --platform aws --arch h100 --nodes 4").stdout)
   end)
   it("warns of an architecture that is not known", function()
-    local result = render "--platform aws --arch v100"
+    local result = render "--platform aws --arch mi300x"
     assert.equal(0, result.code)
-    assert.match('^aicr%-run: warning: the sizes of architecture "v100" are not known', result.stderr)
+    assert.match('^aicr%-run: warning: the sizes of architecture "mi300x" are not known', result.stderr)
+  end)
+  it("takes one that is near to a known one where nothing of it is to be guessed", function()
+    local result = render "--platform aws --arch v100 --gpus 8 --nics 0"
+    assert.same({ 0, "" }, { result.code, result.stderr })
   end)
   it("warns where a NIC resource has to be said", function()
     assert.equal("aicr-run: warning: no NIC is asked for: which resource the nodes have is not known without a cluster;"
@@ -109,6 +113,8 @@ describe("render", function()
       "render needs --arch, the architecture of the GPUs, such as h100" } },
     { "--platform aws --arch H100",
       { '--arch "H100" is not valid; expected lower-case letters and digits, such as h100' } },
+    { "--platform aws --arch h100x --gpus 8", { 'the sizes of architecture "h100x" are not known; did you mean "h100"?'
+      .. "\n  fix  correct --arch; if it is meant, say what its nodes have: --gpus N --nics N" } },
     { "--platform aws --arch h100 --nodes 0", { 'nodes "0" is not valid; expected a whole number from 1 to 100000' } },
     { "--platform aws --arch h100 --gpus 1000", { 'gpus "1000" is not valid; expected a whole number from 1 to 256' } },
     { "--platform aws --arch h100 allreduce", { 'there is no NCCL test "allreduce"; did you mean "all-reduce"?' } },

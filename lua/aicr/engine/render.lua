@@ -24,6 +24,29 @@ local ALLOWED <const> = {
   format = true, source = true, color = true, quiet = true, verbose = true, log_level = true,
 }
 
+-- The architectures that a rule speaks of (platform-runtimes.md 1).
+local ARCHITECTURES <const> = { "a100", "h100", "h200", "b200", "b300", "gb200", "gb300", "l40", "l40s", "rtxpro6000",
+  "unknown" }
+
+-- A name near to a known one is a slip, unless both sizes are said: nothing is guessed of it.
+local function misspelt_arch(options, problems)
+  if options.gpus and options.nics then
+    return
+  end
+  for _, known in ipairs(ARCHITECTURES) do
+    if known == options.arch then
+      return
+    end
+  end
+  local near = message.suggestion(options.arch, ARCHITECTURES)
+  if near ~= "" then
+    problems:add {
+      what = ('the sizes of architecture "%s" are not known%s'):format(text.printable(options.arch), near),
+      fix = "correct --arch; if it is meant, say what its nodes have: --gpus N --nics N",
+    }
+  end
+end
+
 local function check(given, problems)
   local options = given.options
   for name in pairs(options) do
@@ -39,6 +62,8 @@ local function check(given, problems)
   elseif not options.arch:match "^%l[%l%d]*$" then
     problems:add('--arch "%s" is not valid; expected lower-case letters and digits, such as h100',
       text.printable(options.arch))
+  else
+    misspelt_arch(options, problems)
   end
   if options.format == "junit" then
     problems:add("--format junit does not go with the command render; expected human (YAML) or json")
