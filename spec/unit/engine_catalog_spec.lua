@@ -126,9 +126,11 @@ end)
 
 describe("a duplicate name", function()
   it("on AICR_RUN_PATH is a problem", function()
-    assert.equal('aicr-run: two checks are named "alpha": checks/deployment/a.lua and site/c.lua\n',
+    assert.equal('aicr-run: two checks are named "alpha": checks/deployment/a.lua and site/c.lua\n'
+      .. "  fix  change `name` in one of the files, or name only one of them on the command line; in a suite: "
+      .. '{ "PATH", as = "NAME" }\n',
       problem({ "gamma-none", "alpha" }, { ["site/c.lua"] = check "alpha" },
-        { "site" }):match("[^\n]*two checks[^\n]*\n"))
+        { "site" }):match("[^\n]*two checks[^\n]*\n[^\n]*\n"))
   end)
 
   it("of folders that do not exist is reported", function()

@@ -204,6 +204,24 @@ describe("--set", function()
     end)
   end
 
+  it("says what to type after a value that does not fit", function()
+    local function fix(word, items)
+      local problems = message.problems()
+      settings.apply({ items = items, suites = {}, host = fake_host.new {}, options = {} },
+        { options = { set = { word } } }, function() return {} end, problems)
+      return problems.list[1].fix
+    end
+    local typed = item("a", { gpus = { type = "integer" } })
+    assert.equal("see what it takes: aicr-run --explain " .. typed.path, fix("gpus=x", { typed }))
+    local many = {}
+    for i = 1, 20 do
+      many["long-name-" .. i] = { type = "string" }
+    end
+    assert.equal("see what it takes: aicr-run --explain b.lua", fix("b.zebra=1", { item("b", many) }))
+    assert.equal("--set a.timeout=5m", fix("a.timeout=30", { typed }))
+    assert.is_nil(fix("gpsu=1", { typed }))
+  end)
+
   it("never repeats a secret", function()
     local number = { n = { type = "integer", secret = true } }
     local _, from_environment = apply({ item("a", number) }, nil,

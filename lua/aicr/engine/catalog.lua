@@ -151,7 +151,7 @@ function Catalog:index(files, index, other)
       local item = item_of(file, loaded)
       local twin = index[item.name] or (other and other[item.name])
       if twin then
-        self.problems:add('two checks are named "%s": %s and %s', item.name, twin.path, item.path)
+        self.problems:add(message.twins(item.name, twin.path, item.path))
       else
         index[item.name] = item
       end

@@ -44,6 +44,19 @@ function M.known(word, known)
   return "; expected one of: " .. table.concat(known, ", ")
 end
 
+--- Two checks of one name.
+--- @param name string
+--- @param one string the path of one of them
+--- @param other string
+--- @return table for Problems:add
+function M.twins(name, one, other)
+  return {
+    what = ('two checks are named "%s": %s and %s'):format(name, one, other),
+    fix = 'change `name` in one of the files, or name only one of them on the command line; in a suite: '
+      .. '{ "PATH", as = "NAME" }',
+  }
+end
+
 local Problems = {}
 Problems.__index = Problems
 

@@ -3,6 +3,7 @@
 --- them (engine/settings.lua says by whom, the last one winning).
 local constraint = require "aicr.constraint"
 local message = require "aicr.engine.message"
+local rbac = require "aicr.engine.rbac"
 local sorted_keys = require "aicr.report.text".keys
 local values = require "aicr.engine.value"
 
@@ -63,19 +64,30 @@ local function refuse_secret(item, key, source, problems)
   }
 end
 
+-- The command that tells which parameters a check has, and what they take.
+local function explained(item)
+  return "see what it takes: aicr-run --explain " .. rbac.operand(item)
+end
+
 local function assign_timeout(item, given, source, problems)
   local ms = values.duration(given)
   if ms and ms > 0 then
     item.timeout_ms, item.timeout_from = ms, source.from
     return
   end
-  problems:add('%s: timeout of %s: expected %s, found "%s"', source.by, item.name,
-    values.example("duration"), source.hide and "***" or values.shown(given))
+  problems:add {
+    what = ('%s: timeout of %s: expected %s, found "%s"'):format(source.by, item.name, values.example "duration",
+      source.hide and "***" or values.shown(given)),
+    fix = ("--set %s.timeout=5m"):format(item.name),
+  }
 end
 
 local function unknown_key(items, key, source, problems, what)
   local near = source.hide and "" or message.known(tostring(key), keys_of(items))
-  problems:add('%s: %s "%s"%s', source.by, what, source.hide and "***" or tostring(key), near)
+  problems:add {
+    what = ('%s: %s "%s"%s'):format(source.by, what, source.hide and "***" or tostring(key), near),
+    fix = near == "" and #items == 1 and explained(items[1]) or nil,
+  }
 end
 
 --- Gives one item one value; what is refused becomes a problem.
@@ -98,7 +110,10 @@ function M.assign(item, key, given, source, problems)
   local value, expected = values.convert(decl, given)
   if value == nil then
     local found = (decl.secret or source.hide) and "***" or values.shown(given)
-    problems:add('%s: %s of %s: %s, found "%s"', source.by, key, item.name, expected, found)
+    problems:add {
+      what = ('%s: %s of %s: %s, found "%s"'):format(source.by, key, item.name, expected, found),
+      fix = explained(item),
+    }
     return
   end
   local before = item.params[key]

@@ -25,7 +25,7 @@ local function check_names(items, problems)
         fix = 'name it once, or give one of them another name in a suite: { "PATH", as = "NAME" }',
       }
     elseif twin then
-      problems:add('two checks are named "%s": %s and %s', item.name, twin.path, item.path)
+      problems:add(message.twins(item.name, twin.path, item.path))
     end
     by_name[item.name] = by_name[item.name] or item
     if not item.name:find("^[a-z0-9-]+$") or #item.name > 63 then
