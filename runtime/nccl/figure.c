@@ -147,6 +147,16 @@ size_t nccl_glued(const char *text, size_t len)
   return shape_of(text, len).len;
 }
 
+size_t nccl_bare_word(const char *p, const char *end)
+{
+  size_t sign = p < end && *p == '-', left = (size_t)(end - p) - sign;
+
+  if (left < 3 ||
+      (memcmp(p + sign, "inf", 3) != 0 && memcmp(p + sign, "nan", 3) != 0))
+    return 0;
+  return sign + 3;
+}
+
 static bool matches(const char *text, size_t len, const char *pattern)
 {
   if (len != strlen(pattern))

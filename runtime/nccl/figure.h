@@ -36,6 +36,10 @@ bool nccl_whole(const char *text, size_t len, int64_t *value);
  * than one follow a leading 0. */
 size_t nccl_glued(const char *text, size_t len);
 
+/* A bare inf or nan, which printf wrote and JSON does not have, at p: its
+ * length, else 0. */
+size_t nccl_bare_word(const char *p, const char *end);
+
 /* "YYYY-MM-DD" and "HH:MM:SS" of digits. */
 bool nccl_is_date(const char *text, size_t len);
 bool nccl_is_time(const char *text, size_t len);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/json_reader.h"
+#include "nccl/figure.h"
 #include "nccl/table.h"
 
 /* The text in work. Every function that reads a value gives false at the end
@@ -17,18 +18,6 @@ struct input {
   bool in_string, escaped, finished, broken;
   enum aicr_json_token token;
 };
-
-/* A bare inf or nan, which printf wrote and JSON does not have, at p: its
- * length, else 0. */
-static size_t bare_word(const char *p, const char *end)
-{
-  size_t sign = p < end && *p == '-', left = (size_t)(end - p) - sign;
-
-  if (left < 3 ||
-      (memcmp(p + sign, "inf", 3) != 0 && memcmp(p + sign, "nan", 3) != 0))
-    return 0;
-  return sign + 3;
-}
 
 /* Where the next bare word begins, or the end. */
 static const char *next_bare_word(struct input *in)
@@ -43,7 +32,7 @@ static const char *next_bare_word(struct input *in)
     else if (*p == '"')
       in->in_string = !in->in_string;
     else if (!in->in_string && (*p == 'i' || *p == 'n' || *p == '-') &&
-             bare_word(p, in->end) > 0)
+             nccl_bare_word(p, in->end) > 0)
       break;
   }
   return p;
@@ -52,8 +41,9 @@ static const char *next_bare_word(struct input *in)
 static void feed(struct input *in)
 {
   const char *begin = in->text;
-  size_t n =
-      in->text < in->end && !in->in_string ? bare_word(in->text, in->end) : 0;
+  size_t n = in->text < in->end && !in->in_string
+                 ? nccl_bare_word(in->text, in->end)
+                 : 0;
 
   if (n > 0) {
     /* Out of range is infinity here; nan is not known. */
@@ -117,18 +107,28 @@ static const struct member *find_member(const struct member *members,
 }
 
 /* Reads the object whose begin is the current token: members of the list are
- * read to their place in *out, others skipped. True when it is whole. */
+ * read to their place in *out, others skipped. One that comes again is of
+ * another run, and skipped too. True when it is whole. */
 static bool read_object(struct input *in, const struct member *members,
                         void *out)
 {
+  uint32_t seen = 0;
+
   if (in->token != AICR_JSON_OBJECT_BEGIN)
     return skip(in);
   while (next(in)) {
     const struct member *m;
+    uint32_t bit;
 
     if (in->token == AICR_JSON_OBJECT_END)
       return true;
     m = find_member(members, in->reader.text, in->reader.text_len);
+    bit = m ? UINT32_C(1) << (m - members) : 0;
+    if (seen & bit) {
+      nccl_warn(&in->run->warnings, NCCL_INTERLEAVED_RUNS, 0);
+      m = NULL;
+    }
+    seen |= bit;
     if (!next(in) || !(m ? m->read(in, (char *)out + m->offset) : skip(in)))
       return false;
   }

@@ -285,6 +285,13 @@ node-b: Test NCCL failure common.cu:1005 'unhandled system error (run with NCCL_
     assert.is_true(run.complete)
   end)
 
+  it("reads a member of JSON once", function()
+    local config = '"config":{"devices":[{"rank":0,"hostname":"a","device_hex":"0x1b"}]},'
+    local run = nccl.parse_json("{" .. config:rep(2) .. '"results":[],"results":[]}').runs[1]
+    assert.equal(1, #run.devices)
+    assert.same({ "interleaved-runs", 2 }, { run.warnings[1].code, run.warnings[1].count })
+  end)
+
   it("P21 reads what stands above the table", function()
     local run = run_of [[
 # nccl-tests version 2.19.6 nccl-headers=22907 nccl-library=23007
