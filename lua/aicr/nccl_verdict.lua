@@ -13,6 +13,8 @@ local text = require "aicr.native.text"
 local M = {}
 
 local OP <const> = "all_reduce"
+-- Bytes of a value of the benchmark that we start; it prints the bytes of whole values.
+local FLOAT <const> = 4
 -- The launcher writes the last 3900 bytes of its rows, and blanks at their ends were trimmed: of about as many the
 -- first row may be cut.
 local MESSAGE_MAX <const> = 3800
@@ -183,7 +185,8 @@ end
 -- The size that must be reached: what was asked for, else what the log says was.
 local function wanted_size(run, selection, asked)
   if asked.max_bytes then
-    return last_step(asked.min_bytes or asked.max_bytes, asked.max_bytes)
+    local bytes = last_step(asked.min_bytes or asked.max_bytes, asked.max_bytes)
+    return bytes - bytes % FLOAT
   end
   return selection and selection.requested or run and run.params.max_bytes
 end
@@ -300,10 +303,12 @@ local function slowest_run(runs, asked)
 end
 
 -- What the table as a whole says against its row.
-local function check_table(figure, run, log)
+local function check_table(figure, run, runs, log)
   local unit = table_rows.foreign_unit(log)
   if unit then
     undecided("launch", "unsupported-format", log, "the table has the unit %s, not us and GB/s", text.printable(unit))
+  elseif run and run.ranks_listed == 0 and table_rows.have_ranks(runs) then
+    undecided("launch", "interleaved-runs", log, "the ranks that the log lists are not of the table that is judged")
   elseif figure.from == "log" and table_rows.is_crowded(run.rows, figure.size) then
     undecided("launch", "interleaved-runs", log, "there are more rows of %s than of any other size",
       size_text(figure.size))
@@ -338,7 +343,7 @@ function M.read(log, termination, asked)
   local selection, said = run and nccl.select(run), message_figure(rows)
   local wanted = wanted_size(run, selection, asked)
   local figure = choose(run, selection, said, wanted, log, rows, result.runs)
-  check_table(figure, run, log)
+  check_table(figure, run, result.runs, log)
   check_row(figure, run and (run.group_ranks or run.ranks) or asked.ranks, wanted, log)
   if run and run.bw_status == "FAILED" or missed then
     return nil, about("speed", "below-own-floor", ("%.2f GB/s at %s, and the benchmark's own floor (NCCL_TESTS_MIN_BW)"

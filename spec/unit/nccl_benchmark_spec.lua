@@ -279,6 +279,23 @@ describe("the floor", function()
     end)
   end
 
+  for said, text in pairs {
+    ["ranks and nodes were not seen in the log"] = "",
+    ["the log has 2 whole runs; the slowest is judged"] = nccl_log.log { busbw = 310.0 } .. nccl_log.log(),
+  } do
+    it("tells that " .. said, function()
+      local ctx = fake()
+      local figure = verdict.read(text, nccl_log.termination(text == "" and nccl_log.log() or text),
+        { max_bytes = 17179869184, min_bytes = 1024, ranks = 16 })
+      verdict.measure(ctx, figure, text, { floor = 300, text = "300", tolerance = 0.1 })
+      local found = 0
+      for _, line in ipairs(ctx.evidences) do
+        found = found + (line == said and 1 or 0)
+      end
+      assert.equal(1, found, table.concat(ctx.evidences, "\n"))
+    end)
+  end
+
   it("names the image where it is another", function()
     local log, ctx = nccl_log.log(), fake()
     local figure = verdict.read(log, nil, {})

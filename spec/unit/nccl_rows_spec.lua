@@ -51,6 +51,8 @@ describe("no bandwidth", function()
     { "of a collective with a root", "other-collective", (nameless:gsub("    %-1", "     0")), nil },
     { "of a time that does not fit", "inconsistent-row", "",
       (nccl_log.termination(whole):gsub("(17179869184.-%-1) +%d+%.%d+", "%1  9521.00")), SWEEP },
+    { "of a table below the ranks of another", "interleaved-runs",
+      (nccl_log.log { hosts = 1 }:gsub("(#%s+size[^\n]*\n)", "%1%1")), nil },
     { "of a group on one node", "host-count", split_table, nil, {} },
     { "of a table in other units", "unsupported-format", (whole:gsub("%(us%)", "(ms)"):gsub("%(GB/s%)", "(MB/s)")),
       nil },
@@ -107,6 +109,13 @@ describe("of several runs in a log", function()
     local ok, err = pcall(verdict.read, whole .. nccl_log.log { footer = false }, nil, ASKED)
     assert.is_false(ok)
     assert.equal("incomplete-sweep", err.reason)
+  end)
+end)
+
+describe("a sweep", function()
+  it("of sizes that no float fills ends at the whole floats", function()
+    local log = nccl_log.log { min = 1000, max = 2000 }
+    assert.equal(2000, verdict.read(log, nil, { min_bytes = 1001, max_bytes = 3000, ranks = 16, hosts = 2 }).size)
   end)
 end)
 

@@ -93,6 +93,18 @@ function M.stranger(list, runs)
   return nil
 end
 
+--- Does any of the runs list a rank?
+---@param runs aicr.nccl.Run[]
+---@return boolean
+function M.have_ranks(runs)
+  for _, run in ipairs(runs) do
+    if run.ranks_listed > 0 then
+      return true
+    end
+  end
+  return false
+end
+
 --- Ranks of a list that are in the group of rank 0, by node: how many nodes those are; 0 when no rank is listed.
 ---@param run aicr.nccl.Run
 ---@return integer
