@@ -187,6 +187,16 @@ describe("the benchmark", function()
     assert.same({ "INTERNAL", "worker-wiring", "wiring" }, { err.fail.code, err.fail.reason, err.fail.details.subject })
   end)
 
+  it("fails over other networks than those that were delivered", function()
+    local ok, err = run { delivered = true, change = function(pod)
+      local key = gke.INTERFACES_ANNOTATION
+      pod.metadata.annotations[key] = pod.metadata.annotations[key]:gsub('("network"%s*:%s*")([^"]*%d)', "%1x%2")
+    end }
+    assert.is_false(ok)
+    assert.equal("worker-wiring", err.fail.reason)
+    assert.truthy(err.fail.message:find("the deployed runtime on", 1, true), err.fail.message)
+  end)
+
   it("R-19 fails where a daemon did not start", function()
     local ok, err = run { change = function(pod, index)
       pod.status.initContainerStatuses[1].started = index == 0

@@ -52,6 +52,19 @@ describe("a worker pod", function()
     end))))
   end)
 
+  it("of a shipped runtime has its networks", function()
+    local mapping = gke.parse_interfaces(annotation())
+    assert.is_nil(wiring.fault(pod(0, interfaces(function(entries)
+      entries[2], entries[9] = entries[9], entries[2]
+    end)), mapping))
+    local crossed = pod(0, interfaces(function(entries)
+      entries[2].network, entries[3].network = entries[3].network, entries[2].network
+    end))
+    assert.is_nil(wiring.fault(crossed))
+    assert.truthy(wiring.fault(crossed, mapping):find('eth1 on network "lyra-gpu-nic-k2", the deployed runtime on '
+      .. '"lyra-gpu-nic-k1"', 1, true))
+  end)
+
   local rows = {
     { "R-18 without the daemon", "no init container tcpxo-daemon", function(p)
       p.spec.initContainers = json.array()

@@ -157,7 +157,7 @@ function M.run(ctx, request, source, size)
   local namespace = ("%sdefault-%s"):format(PREFIX, ctx.run_id)
   local runtime = source.platform.runtime(ctx, request, source, size, namespace)
   source.platform.preflight(ctx, size)
-  local seen, log = source.platform.observed(), nil
+  local seen, log = source.platform.observed(source), nil
   local result, err = ctx:try(training.run, ctx, {
     namespace = namespace, lock = "aicr-nccl-run-lock", prune = PREFIX, runtime = runtime,
     job = {

@@ -107,10 +107,11 @@ function M.runtime(ctx, request, source, size, namespace)
   return request.image and image.override(runtime, request.image) or runtime
 end
 
---- What will be seen of the workers' wiring: `see(pod)`, `verdict(workers)`.
+--- What will be seen of the workers' wiring: `see(pod)`, `verdict(workers)`. That of a shipped runtime must be its own.
+---@param source table
 ---@return table
-function M.observed()
-  return wiring.observed()
+function M.observed(source)
+  return wiring.observed(source.shipped and gke.deployed_mapping(source.shipped))
 end
 
 return M

@@ -58,10 +58,27 @@ local function mapping_fault(entries)
   return nil
 end
 
+-- Where the entries differ from those that the workers were to get.
+local function other_mapping(entries, mapping)
+  local networks = {}
+  for _, entry in ipairs(entries) do
+    networks[entry.interfaceName] = entry.network
+  end
+  for _, entry in ipairs(mapping or {}) do
+    local found = networks[entry.interfaceName]
+    if found ~= entry.network then
+      return ("%s puts %s on network %s, the deployed runtime on %s"):format(gke.INTERFACES_ANNOTATION,
+        text.printable(entry.interfaceName), quoted(found or ""), quoted(entry.network))
+    end
+  end
+  return nil
+end
+
 --- What is wrong with the wiring of a worker pod, a sentence that names it; nil when nothing is.
 ---@param pod table
+---@param mapping {interfaceName: string, network: string}[]|nil what the workers were to get; nil: any
 ---@return string|nil
-function M.fault(pod)
+function M.fault(pod, mapping)
   local function of_pod(sentence)
     return ("pod %s: %s"):format(text.printable(tree.text(pod, "metadata", "name") or ""), sentence)
   end
@@ -79,7 +96,7 @@ function M.fault(pod)
     return of_pod(("it has no annotation %s"):format(gke.INTERFACES_ANNOTATION))
   end
   local entries, malformed = entries_of(annotation)
-  local wrong = malformed or mapping_fault(entries)
+  local wrong = malformed or mapping_fault(entries) or other_mapping(entries, mapping)
   return wrong and of_pod(wrong)
 end
 
@@ -103,7 +120,7 @@ function Observed:see(pod)
     self.count = self.count + 1
   end
   local noted = self.pods[name]
-  noted.fault = noted.fault or M.fault(pod)
+  noted.fault = noted.fault or M.fault(pod, self.mapping)
   noted.started = noted.started or daemon_started(pod)
   noted.index = tree.text(pod, "metadata", "labels", INDEX_LABEL) or noted.index
 end
@@ -155,9 +172,10 @@ function Observed:verdict(workers)
 end
 
 --- An empty set of observations: `see(pod)`, then `verdict(workers)`.
+---@param mapping table[]|nil of `fault`
 ---@return table
-function M.observed()
-  return setmetatable({ pods = {}, count = 0 }, Observed)
+function M.observed(mapping)
+  return setmetatable({ pods = {}, count = 0, mapping = mapping }, Observed)
 end
 
 return M
