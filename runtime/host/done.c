@@ -36,6 +36,8 @@ bool aicr_task_write_done(const struct aicr_task *t, int64_t now_mono_ms,
   if (!t->awaited.failed &&
       (t->end == AICR_END_DEADLINE || t->end == AICR_END_CANCELED))
     aicr_buf_add(out, t->awaited.data, t->awaited.len);
+  if (t->has_cleanup && !t->record.cleanup)
+    aicr_buf_adds(out, ",\"cleaned\":true");
   /* After what came out of the check's state: of repeated keys the last wins.
    */
   if (lost)

@@ -51,6 +51,9 @@ local function assert_clean(result, signal)
     assert.is_true(evidence == "" or evidence == EVIDENCE.works, check.name .. ": " .. evidence)
     assert.is_true(check.outcome == "pass" or check.reason == "interrupted", check.name)
     assert.is_true(check.outcome ~= "pass" or evidence ~= "", check.name)
+    if check.reason == "interrupted" then
+      assert.equal(evidence ~= "", check.message:find("; its clean-up ran to its end", 1, true) ~= nil, check.message)
+    end
   end
 end
 

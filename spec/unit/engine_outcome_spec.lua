@@ -247,6 +247,12 @@ describe("the outcome of a check", function()
     end)
   end
 
+  it("tells of a canceled check that its clean-up ran", function()
+    assert.equal("the check was canceled: SIGINT; its clean-up ran to its end",
+      of({ how = "canceled", reason = "SIGINT", cleaned = true }).message)
+    assert.equal("the check was canceled: SIGINT", of({ how = "canceled", reason = "SIGINT" }).message)
+  end)
+
   it("grants to a file on disk by its path, in the namespace of the run", function()
     local advice = require "aicr.engine.advice"
     assert.equal("aicr-run rbac 'a b/c.lua' > role.yaml && kubectl --kubeconfig ADMIN_KUBECONFIG apply -f role.yaml  "

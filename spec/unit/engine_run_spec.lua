@@ -206,6 +206,16 @@ describe("a signal", function()
     assert.same({ 1, 0 }, { results[1].attempts, results[2].attempts })
   end)
 
+  it("a second time tells how long the check had run", function()
+    local events = signals("SIGINT", "SIGTERM")
+    events[1].after, events[2].after = 2000, 4000
+    local _, _, _, _, results = execute({ item "a", item "b" }, { events = events }, { jobs = 1 })
+    -- A look at the fake host's clock takes 100 ms.
+    assert.same({ 6100, 0 }, { results[1].duration_ms, results[2].duration_ms })
+    assert.equal("integer", math.type(results[1].started))
+    assert.is_nil(results[2].started)
+  end)
+
   it("that came before the checks starts none", function()
     local out, started = execute({ item "a" }, nil, { signal = "SIGINT" })
     assert.same({ "a error interrupted" }, out)

@@ -219,7 +219,8 @@ function ENDED.canceled(ending)
     outcome = "error",
     code = "CANCELED",
     reason = "interrupted",
-    message = ("the check was canceled: %s"):format(words(ending.reason) or "no reason given"),
+    message = ("the check was canceled: %s%s"):format(words(ending.reason) or "no reason given",
+      ending.cleaned == true and "; its clean-up ran to its end" or ""),
   }
 end
 

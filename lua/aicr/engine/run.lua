@@ -42,12 +42,15 @@ end
 --- Settles a check with what was decided about it.
 --- @param out table outcome, code, reason, message, …
 --- @param event table|nil the done event of its last attempt
---- @param open integer|nil attempts that did not end
+--- @param open integer|nil milliseconds that an attempt took which did not end
 function Run:decide(i, out, event, open)
   local item = self.plan[i]
   local res = result.new(item, event and out or outcome.finish(out, item), event)
   attempts.apply(res, self.tries[i], self.retry)
-  res.attempts = res.attempts + (open or 0)
+  if open then
+    res.attempts, res.duration_ms = res.attempts + 1, res.duration_ms + open
+    res.started = res.started or self.host.now() - open
+  end
   self:settle(i, res)
 end
 
@@ -136,7 +139,7 @@ function Run:start(i)
     self:decide(i, refused(err))
     return
   end
-  self.running[i] = true
+  self.running[i] = self.host.monotonic()
   if self.tries[i] then
     self.watch:again(item, #self.tries[i] + 1, self.retry + 1)
   else
@@ -258,7 +261,7 @@ function Run:abandon()
         out.message = ("stopped by a second %s: its clean-up was not awaited"):format(self.signal)
         self.unconfirmed[#self.unconfirmed + 1] = item.name
       end
-      self:decide(i, out, nil, self.running[i] and 1)
+      self:decide(i, out, nil, self.running[i] and self.host.monotonic() - self.running[i])
     end
   end
 end
