@@ -213,11 +213,10 @@ describe("--set", function()
     end
     local typed = item("a", { gpus = { type = "integer" } })
     assert.equal("see what it takes: aicr-run --explain " .. typed.path, fix("gpus=x", { typed }))
-    local many = {}
-    for i = 1, 20 do
-      many["long-name-" .. i] = { type = "string" }
-    end
-    assert.equal("see what it takes: aicr-run --explain b.lua", fix("b.zebra=1", { item("b", many) }))
+    local none = item("b", {})
+    assert.equal("see what it takes: aicr-run --explain b.lua", fix("b.zebra=1", { none }))
+    assert.equal("see what it takes: aicr-run --explain b.lua", fix("zebra=1", { none }))
+    assert.equal("see what a check takes: aicr-run --explain CHECK", fix("zebra=1", { typed, none }))
     assert.equal("--set a.timeout=5m", fix("a.timeout=30", { typed }))
     assert.is_nil(fix("gpsu=1", { typed }))
   end)

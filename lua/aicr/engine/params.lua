@@ -66,7 +66,8 @@ end
 
 -- The command that tells which parameters a check has, and what they take.
 local function explained(item)
-  return "see what it takes: aicr-run --explain " .. rbac.operand(item)
+  return ("see what %s takes: aicr-run --explain %s"):format(item and "it" or "a check",
+    item and rbac.operand(item) or "CHECK")
 end
 
 local function assign_timeout(item, given, source, problems)
@@ -86,7 +87,7 @@ local function unknown_key(items, key, source, problems, what)
   local near = source.hide and "" or message.known(tostring(key), keys_of(items))
   problems:add {
     what = ('%s: %s "%s"%s'):format(source.by, what, source.hide and "***" or tostring(key), near),
-    fix = near == "" and #items == 1 and explained(items[1]) or nil,
+    fix = not near:find("did you mean", 1, true) and explained(#items == 1 and items[1] or nil) or nil,
   }
 end
 
