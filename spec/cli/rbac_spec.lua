@@ -111,7 +111,7 @@ describe("rbac", function()
     assert.equal("aicr-run-gke-gpu-nic-networks-gke-gpu-nic-topology",
       name { "gke-gpu-nic-networks", "gke-gpu-nic-topology" })
     assert.equal("aicr-run", name {})
-    assert.equal("aicr-run-gke-gpu-nic-topology", name { "--skip", "gke-gpu-nic-networks", "-p", "deployment" })
+    assert.equal("aicr-run-gke-gpu-nic-topology", name { "--skip", "gke-gpu-nic-networks", "--tags", "tcpxo" })
     assert.equal("aicr-run-gke-gpu-nic-topology", name { "--skip", "gke-gpu-nic-networks", "-p", "deployment",
       "checks/gke_tcpxo.lua" })
   end)
