@@ -168,7 +168,8 @@ static const struct call {
     {"return task.all({function() task.sleep(0) end, function() end})", NULL,
      IN_TASK, NULL},
     {"return task.k8s({})", NULL, IN_TASK, NULL},
-    {"local w <close> = task.wait('x') task.look(w) task.late(w) "
+    {"local w <close> = task.wait('x', 'the x') task.look(w) "
+     "task.seen(w, 'y') task.late(w) "
      "return task.goes_on(w, false), task.goes_on(w, true)",
      NULL, IN_TASK, NULL},
     {"return task.goes_on({}, true)", "aicr.task.wait expected", IN_TASK, NULL},

@@ -68,8 +68,14 @@ function task.sleep(ms) end
 
 --- A wait, to be closed: a recording that is written is told how it ended, one that answers knows it.
 ---@param what string what is waited for, the same in each run
+---@param told? string its words for a check whose time is over meanwhile; without them it is not told of
 ---@return userdata
-function task.wait(what) end
+function task.wait(what, told) end
+
+--- What the last look at it showed, for the same words.
+---@param wait userdata
+---@param text string
+function task.seen(wait, text) end
 
 --- What is waited for is looked at, once more.
 ---@param wait userdata
