@@ -185,7 +185,7 @@ static void test_row(void **state)
 {
   const struct row *row = *state;
   struct folder f;
-  struct fake fake;
+  struct fake fake = {0};
   struct aicr_buf live[QUESTIONS], out;
   folder_make(&f);
   struct kube_client *c = open_recording(&fake, f.path, row->answers);

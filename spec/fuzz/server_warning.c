@@ -25,9 +25,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   kube_server_warnings_take(&w, (const char *)data, size);
   kube_server_warnings_take(&w, (const char *)data, size);
   kube_server_warnings_tell(&w, &out);
-  require(!out.failed && aicr_utf8_valid(out.data ? out.data : "", out.len));
+  const char *told = out.data ? out.data : "";
+  require(!out.failed && aicr_utf8_valid(told, out.len));
   for (size_t i = 0; i < out.len; i++) {
-    unsigned char c = (unsigned char)out.data[i];
+    unsigned char c = (unsigned char)told[i];
 
     require(c == '\n' || (c >= 0x20 && c != 0x7f));
     line = c == '\n' ? 0 : line + 1;
