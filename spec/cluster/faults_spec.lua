@@ -105,7 +105,7 @@ describe("an API server", function()
         return "seen"]]), { namespace = namespace })
       run:saw "waiting"
       stopped(function()
-        assert_error("TIMEOUT", "never-true", run:finish(30), "configmaps absent")
+        assert_error("TIMEOUT", "never-true", run:finish(30), "configmaps " .. namespace .. "/absent: waited 2s")
       end)
     end)
   end)
