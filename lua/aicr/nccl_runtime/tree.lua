@@ -1,22 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- Decoded JSON as a tree: what its values are, and a way through it that no shape breaks. Pure.
 local json = require "aicr.json"
+local value = require "aicr.platform.value"
 
 local M = {}
 
---- Is it a list? Sequences of Lua that nobody marked count as they look.
----@param v any
----@return boolean
-function M.is_list(v)
-  return type(v) == "table" and (json.is_array(v) or #v > 0)
-end
-
---- Is it an object of JSON?
----@param v any
----@return boolean
-function M.is_map(v)
-  return type(v) == "table" and not M.is_list(v)
-end
+M.is_list, M.is_map, M.copy = value.is_list, value.is_map, value.copy
 
 --- The value at the path of keys, nil when something on the way is no map.
 ---@param v any
@@ -51,20 +40,6 @@ end
 function M.list(v, ...)
   local found = M.dig(v, ...)
   return M.is_list(found) and found or json.array()
-end
-
---- A deep copy; lists stay lists.
----@param v any
----@return any
-function M.copy(v)
-  if type(v) ~= "table" then
-    return v
-  end
-  local out = M.is_list(v) and json.array() or {}
-  for k, member in pairs(v) do
-    out[k] = M.copy(member)
-  end
-  return out
 end
 
 --- The first map of a list whose `name` is that, nil when there is none.
