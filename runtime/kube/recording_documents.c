@@ -116,6 +116,12 @@ bool kube_rec_end_list(const char *file, struct kube_rec_list *list,
         "the list is one page of several (metadata.continue is "
         "set): record it without a limit");
   }
+  if (scan->remaining && !scan->next_page) {
+    return kube_rec_invalid(
+        err, file,
+        "the list is not whole (metadata.remainingItemCount is above 0 and "
+        "there is no metadata.continue): record it without a limit");
+  }
   memcpy(list->kind, scan->facts.kind, sizeof list->kind);
   memcpy(list->api_version, scan->facts.api_version, sizeof list->api_version);
   list->typed = kube_ends_in(list->kind, "List");

@@ -19,12 +19,13 @@ static enum kube_rec_member top_member(const struct aicr_json_reader *r)
 
 static enum kube_rec_member metadata_member(const struct aicr_json_reader *r)
 {
-  return is(r, "name")              ? REC_NAME
-         : is(r, "namespace")       ? REC_NAMESPACE
-         : is(r, "uid")             ? REC_UID
-         : is(r, "resourceVersion") ? REC_RESOURCE_VERSION
-         : is(r, "continue")        ? REC_CONTINUE
-                                    : REC_OTHER;
+  return is(r, "name")                 ? REC_NAME
+         : is(r, "namespace")          ? REC_NAMESPACE
+         : is(r, "uid")                ? REC_UID
+         : is(r, "resourceVersion")    ? REC_RESOURCE_VERSION
+         : is(r, "continue")           ? REC_CONTINUE
+         : is(r, "remainingItemCount") ? REC_REMAINING
+                                       : REC_OTHER;
 }
 
 struct slot {

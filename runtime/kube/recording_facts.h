@@ -22,7 +22,8 @@ enum kube_rec_member {
   REC_NAMESPACE,
   REC_UID,
   REC_RESOURCE_VERSION,
-  REC_CONTINUE
+  REC_CONTINUE,
+  REC_REMAINING
 };
 
 /* The members of an object and of its metadata whose values come next. */

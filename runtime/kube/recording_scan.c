@@ -138,6 +138,11 @@ static void check_metadata(struct kube_rec_scan *s, enum aicr_json_token token)
     } else if (token == AICR_JSON_STRING) {
       s->next_page = r->text_len > 0;
     }
+  } else if (s->top.inner == REC_REMAINING && token != AICR_JSON_NULL) {
+    if (token != AICR_JSON_INTEGER) {
+      bad_list(s, "metadata.remainingItemCount is not an integer");
+    }
+    s->remaining = token == AICR_JSON_INTEGER && r->integer > 0;
   }
 }
 

@@ -28,6 +28,7 @@ struct kube_rec_scan {
   bool is_object;
   struct kube_rec_facts facts;
   bool next_page; /* metadata.continue is set */
+  bool remaining; /* metadata.remainingItemCount is above 0 */
   bool bad_list;  /* it is no list: list_error */
   struct aicr_error list_error;
   size_t len;
