@@ -5,7 +5,8 @@ local json = require "aicr.json"
 
 local M = {}
 
-local NUMBER <const> = os.getenv "AICR_CLUSTER_NUMBER" or "0"
+local given <const> = os.getenv "AICR_CLUSTER_NUMBER" or ""
+local NUMBER <const> = given == "" and "0" or given
 
 --- The folder of its kubeconfig files, certificates and logs.
 M.STATE = os.getenv "AICR_CLUSTER_DIR" or "/run/aicr-cluster" .. (NUMBER == "0" and "" or "-" .. NUMBER)
