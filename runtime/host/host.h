@@ -4,6 +4,7 @@
 
 #include "host/journal.h"
 #include "host/task.h"
+#include "kube/clock.h"
 #include "kube/config.h"
 
 /* The host: the cluster, the running tasks, the loop, and the engine's state.
@@ -72,8 +73,5 @@ void aicr_host_next(struct aicr_host *h, int timeout_ms);
 /* Queues what a task says of its progress; the last one counts. */
 void aicr_host_progress(struct aicr_host *h, const struct aicr_task *t,
                         const char *text, size_t len);
-
-int64_t aicr_now_ms(void);       /* since the epoch */
-int64_t aicr_monotonic_ms(void); /* of the clock that deadlines use */
 
 #endif

@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <time.h>
 
 #include "core/json_writer.h"
 #include "host/host.h"
@@ -15,24 +14,6 @@
 #define EVENT_MAX (16u << 20)
 /* Room for any event of the host's own, so that an end can always be told. */
 #define EVENT_ROOM 256
-
-static int64_t clock_ms(clockid_t clock)
-{
-  struct timespec now;
-
-  clock_gettime(clock, &now);
-  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-int64_t aicr_now_ms(void)
-{
-  return clock_ms(CLOCK_REALTIME);
-}
-
-int64_t aicr_monotonic_ms(void)
-{
-  return clock_ms(CLOCK_MONOTONIC);
-}
 
 bool aicr_host_start(struct aicr_host *h, const struct aicr_task_spec *spec,
                      struct aicr_error *err)

@@ -3,10 +3,10 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "core/text.h"
 #include "kube/call.h"
+#include "kube/clock.h"
 #include "kube/discovery.h"
 #include "kube/fixed_text.h"
 #include "kube/record.h"
@@ -431,13 +431,6 @@ static struct kube_call *take_ready(struct kube_client *c)
   return call;
 }
 
-static int64_t monotonic_ms(void)
-{
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* Discovery is everybody's and has no deadline: who waits for it has. */
 static bool is_waiting(const struct kube_call *call)
 {
@@ -450,7 +443,7 @@ static int time_to_wait(const struct kube_client *c, int timeout_ms)
   for (const struct kube_call *call = c->calls; call != NULL;
        call = call->next) {
     if (is_waiting(call)) {
-      int64_t left = call->rq.deadline_ms - monotonic_ms();
+      int64_t left = call->rq.deadline_ms - aicr_monotonic_ms();
       timeout_ms = left < timeout_ms ? (int)(left < 0 ? 0 : left) : timeout_ms;
     }
   }
@@ -463,7 +456,8 @@ static void resolve_again(struct kube_client *c)
   for (struct kube_call *call = c->calls; call != NULL; call = call->next) {
     if (call->phase == PHASE_RESOLVE && !kube_call_go_on(call, &call->error)) {
       queue(call);
-    } else if (is_waiting(call) && monotonic_ms() >= call->rq.deadline_ms) {
+    } else if (is_waiting(call) &&
+               aicr_monotonic_ms() >= call->rq.deadline_ms) {
       call->answer.transport = KUBE_TRANSPORT_DEADLINE;
       kube_call_fail_answer(call, KUBE_SERVED_UNKNOWN);
       queue(call);

@@ -2,11 +2,11 @@
 #include "kube/credential.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "core/base64.h"
 #include "core/text.h"
 #include "core/time.h"
+#include "kube/clock.h"
 #include "kube/credential_exec.h"
 #include "kube/credential_file.h"
 
@@ -237,20 +237,13 @@ static enum kube_credential_state get_file(struct kube_credential *c,
   return c->cached ? ready(c, authorization) : get_token(c, authorization, err);
 }
 
-static int64_t wall_ms(void)
-{
-  struct timespec now;
-
-  clock_gettime(CLOCK_REALTIME, &now);
-  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* By either clock: the monotonic one stands still while a machine sleeps, the
  * other one can be set back. */
 static bool expired(const struct kube_credential *c, int64_t now_ms)
 {
-  return c->answer.expires && (now_ms >= c->expires_ms ||
-                               wall_ms() >= c->answer.expires_ms - EARLY_MS);
+  return c->answer.expires &&
+         (now_ms >= c->expires_ms ||
+          aicr_now_ms() >= c->answer.expires_ms - EARLY_MS);
 }
 
 static void warn_expired(struct kube_credential *c, int64_t wall)
@@ -284,7 +277,7 @@ static bool same(const struct aicr_buf *a, const struct aicr_buf *b)
 static void take_outcome(struct kube_credential *c, int64_t now_ms)
 {
   struct kube_exec_answer answer;
-  int64_t wall = wall_ms();
+  int64_t wall = aicr_now_ms();
 
   kube_exec_answer_init(&answer);
   c->failed = !kube_exec_finish(c->config, c->process, &answer, &c->failure);

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 
 #include "kube/live_internal.h"
 #include "kube/retry.h"
@@ -15,13 +14,6 @@
 static struct kube_live *of(struct kube_backend *b)
 {
   return (struct kube_live *)(void *)b;
-}
-
-int64_t kube_live_now(void)
-{
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 static void append(struct kube_live *l, struct kube_transfer *t)
@@ -235,7 +227,7 @@ static unsigned take_results(struct kube_live *l, int64_t now_ms)
   int running = 0, left = 0;
   unsigned ended = 0;
   curl_multi_perform(l->multi, &running);
-  now_ms = kube_live_now(); /* a deadline may have passed meanwhile */
+  now_ms = aicr_monotonic_ms(); /* a deadline may have passed meanwhile */
   for (CURLMsg *m = curl_multi_info_read(l->multi, &left); m != NULL;
        m = curl_multi_info_read(l->multi, &left)) {
     struct kube_transfer *t = NULL;
@@ -284,7 +276,7 @@ static struct kube_transfer *start(struct kube_backend *b,
     t->rq = *rq;
     t->owner = owner;
     if (rq->page != NULL) {
-      begin_ready(l, kube_live_now());
+      begin_ready(l, aicr_monotonic_ms());
       curl_multi_perform(l->multi, &running);
     }
   }
@@ -304,7 +296,7 @@ static void step_execs(struct kube_live *l, int64_t now_ms)
  * others, or asked for more. */
 static void advance(struct kube_live *l)
 {
-  int64_t now_ms = kube_live_now();
+  int64_t now_ms = aicr_monotonic_ms();
   kube_credential_step(l->credential, now_ms);
   step_execs(l, now_ms);
   do {
@@ -373,7 +365,7 @@ static void wait_for_news(struct kube_live *l, int timeout_ms)
   struct pollfd plain[4];
   struct curl_waitfd fds[5 + LIVE_EXEC_MAX];
   unsigned n = 0;
-  int64_t now_ms = kube_live_now();
+  int64_t now_ms = aicr_monotonic_ms();
   int64_t wake = kube_credential_wake(l->credential);
   size_t count = kube_credential_descriptors(l->credential, plain);
   for (size_t i = 0; i < count; i++) {
@@ -429,10 +421,8 @@ static const char *context(struct kube_backend *b)
 
 static int64_t wall_time(struct kube_backend *b)
 {
-  struct timespec now;
   (void)b;
-  clock_gettime(CLOCK_REALTIME, &now);
-  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+  return aicr_now_ms();
 }
 
 static void warnings(struct kube_backend *b, struct aicr_buf *out)

@@ -79,7 +79,7 @@ enum kube_resolved kube_live_resolve(struct kube_backend *backend,
 {
   struct kube_live *l = (struct kube_live *)(void *)backend;
   const struct kube_resource *b = always_served(r);
-  bool old = kube_live_now() - l->discovered_ms > FRESH_MS;
+  bool old = aicr_monotonic_ms() - l->discovered_ms > FRESH_MS;
   if (b != NULL) {
     *r = *b;
     return KUBE_RESOLVED;
@@ -175,5 +175,5 @@ void kube_live_discovered(struct kube_live *l, struct kube_transfer *t)
     l->discovery_error = bad;
   }
   l->discovered = DISCOVERY_DONE;
-  l->discovered_ms = kube_live_now();
+  l->discovered_ms = aicr_monotonic_ms();
 }

@@ -4,6 +4,7 @@
 
 #include <curl/curl.h>
 
+#include "kube/clock.h"
 #include "kube/credential.h"
 #include "kube/discovery.h"
 #include "kube/live.h"
@@ -84,7 +85,6 @@ struct kube_live {
   int64_t discovered_ms;
 };
 
-int64_t kube_live_now(void); /* monotonic milliseconds */
 
 /* live_target.c */
 bool kube_live_target(const struct kube_config *config, struct live_target *t,

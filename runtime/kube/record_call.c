@@ -3,10 +3,10 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "core/json_writer.h"
 #include "core/text.h"
+#include "kube/clock.h"
 #include "kube/fixed_text.h"
 #include "kube/json_tree.h"
 #include "kube/record.h"
@@ -437,10 +437,8 @@ void kube_record_failure(struct kube_call *call)
 /* Its owner wanted the answer no more before it came. */
 static void record_unanswered(struct kube_call *call, struct kube_record *r)
 {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  int64_t ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-  bool late = call->rq.deadline_ms != 0 && ms >= call->rq.deadline_ms;
+  bool late =
+      call->rq.deadline_ms != 0 && aicr_monotonic_ms() >= call->rq.deadline_ms;
   if (fits(call)) {
     record_transport(call, r,
                      late ? KUBE_TRANSPORT_DEADLINE : KUBE_TRANSPORT_CANCELED);

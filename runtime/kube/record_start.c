@@ -3,8 +3,8 @@
 
 #include <poll.h>
 #include <string.h>
-#include <time.h>
 
+#include "kube/clock.h"
 #include "kube/discovery.h"
 #include "kube/json_tree.h"
 
@@ -18,13 +18,6 @@ struct question {
   struct kube_answer answer;
 };
 
-static int64_t now_ms(void)
-{
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* A signal waits to be looked at. */
 static bool is_interrupted(const struct kube_backend *b)
 {
@@ -34,7 +27,7 @@ static bool is_interrupted(const struct kube_backend *b)
 
 static void wait_for(struct kube_backend *b, size_t pending, int64_t limit_ms)
 {
-  while (pending > 0 && now_ms() < limit_ms && !is_interrupted(b)) {
+  while (pending > 0 && aicr_monotonic_ms() < limit_ms && !is_interrupted(b)) {
     struct kube_answer answer = {0};
     void *owner = NULL;
     if (b->ops->poll(b, TICK_MS, &owner, &answer)) {
@@ -48,7 +41,7 @@ static void wait_for(struct kube_backend *b, size_t pending, int64_t limit_ms)
 
 static void ask(struct kube_backend *b, struct question *all, size_t count)
 {
-  int64_t limit_ms = now_ms() + LIMIT_MS;
+  int64_t limit_ms = aicr_monotonic_ms() + LIMIT_MS;
   size_t pending = 0;
   for (size_t i = 0; i < count; i++) {
     struct aicr_error ignored;

@@ -56,7 +56,7 @@ static inline struct kube_request command(const char *text, int64_t deadline_ms)
       .container = "c",
       .body = text,
       .body_len = text == NULL ? 0 : strlen(text),
-      .deadline_ms = deadline_ms == 0 ? 0 : kube_live_now() + deadline_ms};
+      .deadline_ms = deadline_ms == 0 ? 0 : aicr_monotonic_ms() + deadline_ms};
 }
 
 /* The next answer, or false when there was none in all steps. */

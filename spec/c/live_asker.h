@@ -87,10 +87,10 @@ static inline enum kube_call_state next_news(struct kube_call *call,
 {
   struct kube_client *c = call->client;
   enum kube_call_state state = kube_call_next(call, text, len);
-  int64_t end = kube_live_now() + PATIENCE_MS;
+  int64_t end = aicr_monotonic_ms() + PATIENCE_MS;
   while (state == KUBE_CALL_WAIT) {
     void *got = NULL;
-    if (kube_live_now() > end) {
+    if (aicr_monotonic_ms() > end) {
       fail_msg("no news of %s %s", call->failure.verb, call->failure.resource);
     }
     struct kube_call *news = kube_client_poll(c, 60, &got);
@@ -145,7 +145,7 @@ static inline void ask_live_text(struct kube_client *c, const char *question,
   }
   read_question(text, &a);
   if (in != NULL) {
-    a.spec.deadline_ms = kube_live_now() + strtol(in + 4, NULL, 10);
+    a.spec.deadline_ms = aicr_monotonic_ms() + strtol(in + 4, NULL, 10);
   }
   a.spec.content_type = types[a.spec.verb];
   if (a.spec.content_type != NULL) {
