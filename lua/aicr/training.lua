@@ -40,6 +40,7 @@ local LATE_CLEANUP_MS <const> = 48000
 local OPTIONS <const> = {
   namespace = true, lock = true, prune = true, declared = true, runtime = true, job = true, launcher = true,
   workers = true, times = true, watch = true, complete = true, created = true, line = true, failed = true,
+  objects = true,
 }
 
 local WHAT <const> = "training.run"
@@ -76,6 +77,10 @@ local function read_options(ctx, given)
   need(options.lock, "string", "lock")
   object_of(options, "runtime", "TrainingRuntime")
   object_of(options, "job", "TrainJob")
+  for _, object in ipairs(need(options.objects or {}, "table", "objects")) do
+    need(object.apiVersion, "string", "objects: apiVersion")
+    need(need(object.metadata, "table", "objects: metadata").name, "string", "objects: metadata.name")
+  end
   local launcher = arguments.take(options.launcher, { job = true, container = true }, WHAT .. ": launcher")
   need(launcher.job, "string", "launcher.job")
   need(launcher.container, "string", "launcher.container")
@@ -123,6 +128,9 @@ local function run_job(run)
     local stored = objects.read_runtime(runtime.metadata.name, run.namespace, run.times.runtime)
     if run.options.created then
       run.options.created(stored)
+    end
+    for _, object in ipairs(run.options.objects or {}) do
+      objects.make_other(placed(run, object))
     end
     objects.remove_job(run.ctx, job.metadata.name, run.namespace, run.times.replace)
     objects.make_job(run.ctx, job, run.times, trying)

@@ -26,6 +26,8 @@
 ---@field declared? boolean the recipe declares Trainer: one that is not there yet is waited for
 ---@field runtime table the TrainingRuntime; its namespace is set here
 ---@field job table the TrainJob; its namespace is set here
+---@field objects? table[] what else the job needs, made behind the runtime; their namespace is set here, and permissions
+--- to create them are the check's own
 ---@field launcher {job: string, container: string} the replicated job that decides, and its container
 ---@field workers {job: string, count: integer}
 ---@field times? aicr.training.Times
