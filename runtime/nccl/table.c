@@ -274,7 +274,7 @@ static bool put(const struct nccl_columns *c, struct nccl_open_row *r,
 static bool is_blank_redop(const struct nccl_columns *c, unsigned at,
                            const struct nccl_word *w)
 {
-  return c->of[at].field == NCCL_REDOP && !is_type(w) &&
+  return c->of[at].field == NCCL_REDOP && at + 1 < c->count && !is_type(w) &&
          (nccl_glued(w->text, w->len) > 0 || nccl_word_is(w, "inf") ||
           nccl_word_is(w, "nan") || nccl_word_is(w, "-nan"));
 }

@@ -530,6 +530,12 @@ describe("bounds", function()
     assert.same({}, result.runs)
   end)
 
+  it("no word of a row is read behind the last column, not even where that is an operation", function()
+    local run = run_of("# size count type time algbw busbw #wrong redop\n8 2 float 1.0 1.0 1.0 0" .. (" 5"):rep(2000) .. "\n")
+    assert.is_true(run.rows[1].truncated)
+    assert.is_nil(run.rows[1].redop)
+  end)
+
   it("sizes up to 2^63 are integers", function()
     local run = run_of(H .. ROW:gsub(" 1048576 ", " 9223372036854775807 ") .. "\n"
       .. ROW:gsub(" 1048576 ", " 9223372036854775808 ") .. "\n")
