@@ -62,7 +62,8 @@ local function pods(refused)
     cluster.pod("gone", "true", { nodeName = "aicr-spec-none" }),
     cluster.pod("unreachable", "true", { nodeName = refused }),
     cluster.pod("bytes", [[printf 'a\000\377\376\rb\n\033[1mz']]),
-    cluster.pod("much", "yes 0123456789abcde | head -c 5242880"),
+    -- A busy containerd may lose what is still in the pipe when a container ends.
+    cluster.pod("much", "yes 0123456789abcde | head -c 5242880; sleep 5"),
   }
 end
 
