@@ -135,6 +135,28 @@ static bool read_object(struct input *in, const struct member *members,
   return false;
 }
 
+/* Reads each item of the array whose begin is the current token. True when it
+ * is whole. */
+static bool read_array(struct input *in,
+                       bool (*read)(struct input *in, void *out), void *out)
+{
+  if (in->token != AICR_JSON_ARRAY_BEGIN)
+    return skip(in);
+  while (next(in)) {
+    if (in->token == AICR_JSON_ARRAY_END)
+      return true;
+    if (!read(in, out))
+      return false;
+  }
+  return false;
+}
+
+/* A member that is named as its place in a struct of that type. */
+#define MEMBER(type, name, read)                                               \
+  {                                                                            \
+#name, read, offsetof(struct type, name)                                   \
+  }
+
 /* Scalars. A value of another kind is left out. */
 
 struct integer {
@@ -210,21 +232,19 @@ struct iterations {
 struct entry {
   struct integer size, count;
   struct text type, redop, root;
-  struct placement oop, ip;
-  struct iterations oop_iterations, ip_iterations;
+  struct placement out_of_place, in_place;
+  struct iterations out_of_place_per_iter, in_place_per_iter;
 };
 
 static bool read_placement(struct input *in, void *out)
 {
-#define AT(field) offsetof(struct placement, field)
   static const struct member members[] = {
-      {"time", read_figure, AT(time)},
-      {"cpu_time", read_figure, AT(cpu_time)},
-      {"alg_bw", read_figure, AT(alg_bw)},
-      {"bus_bw", read_figure, AT(bus_bw)},
-      {"nwrong", read_figure, AT(nwrong)},
+      MEMBER(placement, time, read_figure),
+      MEMBER(placement, cpu_time, read_figure),
+      MEMBER(placement, alg_bw, read_figure),
+      MEMBER(placement, bus_bw, read_figure),
+      MEMBER(placement, nwrong, read_figure),
       {NULL, NULL, 0}};
-#undef AT
   struct placement *p = out;
 
   if (!read_object(in, members, p))
@@ -236,13 +256,13 @@ static bool read_placement(struct input *in, void *out)
 
 static bool read_iterations(struct input *in, void *out)
 {
-#define AT(field) offsetof(struct iterations, field)
-  static const struct member members[] = {{"min_us", read_figure, AT(min_us)},
-                                          {"max_us", read_figure, AT(max_us)},
-                                          {"p99_us", read_figure, AT(p99_us)},
-                                          {"cv_pct", read_figure, AT(cv_pct)},
-                                          {NULL, NULL, 0}};
-#undef AT
+  static const struct member members[] = {
+      MEMBER(iterations, min_us, read_figure),
+      MEMBER(iterations, max_us, read_figure),
+      MEMBER(iterations, p99_us, read_figure),
+      MEMBER(iterations, cv_pct, read_figure),
+      {NULL, NULL, 0}};
+
   return read_object(in, members, out);
 }
 
@@ -292,8 +312,8 @@ static bool set_root(struct nccl_row *row, const char *text)
 static bool is_row(const struct entry *e)
 {
   return e->size.set && e->size.value >= 0 && e->count.set &&
-         e->count.value >= 0 && e->type.set && e->oop.whole &&
-         !is_wrong(&e->oop.nwrong) && !is_wrong(&e->ip.nwrong);
+         e->count.value >= 0 && e->type.set && e->out_of_place.whole &&
+         !is_wrong(&e->out_of_place.nwrong) && !is_wrong(&e->in_place.nwrong);
 }
 
 static void add_entry(struct input *in, const struct entry *e)
@@ -312,11 +332,12 @@ static void add_entry(struct input *in, const struct entry *e)
   row->size = e->size.value;
   row->count = e->count.value;
   row->has_redop = e->redop.set;
-  set_placement(&e->oop, &e->oop_iterations, &row->oop, open.half[0]);
-  if (e->ip.whole)
-    set_placement(&e->ip, &e->ip_iterations, &row->ip, open.half[1]);
-  row->truncated = !e->ip.whole;
-  in->run->cpu_time |= e->oop.cpu_time.set;
+  set_placement(&e->out_of_place, &e->out_of_place_per_iter, &row->oop,
+                open.half[0]);
+  if (e->in_place.whole)
+    set_placement(&e->in_place, &e->in_place_per_iter, &row->ip, open.half[1]);
+  row->truncated = !e->in_place.whole;
+  in->run->cpu_time |= e->out_of_place.cpu_time.set;
   if (!nccl_row_agrees(&open, in->run->op, false, in->run->cpu_time,
                        in->run->group_ranks, &why)) {
     row->inconsistent = true;
@@ -325,39 +346,33 @@ static void add_entry(struct input *in, const struct entry *e)
   nccl_add_row(in->result, in->run, row);
 }
 
+static bool read_entry(struct input *in, void *out)
+{
+  static const struct member members[] = {
+      MEMBER(entry, size, read_integer),
+      MEMBER(entry, count, read_integer),
+      MEMBER(entry, type, read_text),
+      MEMBER(entry, redop, read_text),
+      MEMBER(entry, root, read_text),
+      MEMBER(entry, out_of_place, read_placement),
+      MEMBER(entry, in_place, read_placement),
+      MEMBER(entry, out_of_place_per_iter, read_iterations),
+      MEMBER(entry, in_place_per_iter, read_iterations),
+      {NULL, NULL, 0}};
+  struct entry e = {0};
+
+  (void)out;
+  if (in->token != AICR_JSON_OBJECT_BEGIN)
+    return skip(in);
+  if (!read_object(in, members, &e))
+    return false;
+  add_entry(in, &e);
+  return true;
+}
+
 static bool read_results(struct input *in, void *out)
 {
-#define AT(field) offsetof(struct entry, field)
-  static const struct member members[] = {
-      {"size", read_integer, AT(size)},
-      {"count", read_integer, AT(count)},
-      {"type", read_text, AT(type)},
-      {"redop", read_text, AT(redop)},
-      {"root", read_text, AT(root)},
-      {"out_of_place", read_placement, AT(oop)},
-      {"in_place", read_placement, AT(ip)},
-      {"out_of_place_per_iter", read_iterations, AT(oop_iterations)},
-      {"in_place_per_iter", read_iterations, AT(ip_iterations)},
-      {NULL, NULL, 0}};
-#undef AT
-  (void)out;
-  if (in->token != AICR_JSON_ARRAY_BEGIN)
-    return skip(in);
-  while (next(in)) {
-    struct entry e = {0};
-
-    if (in->token == AICR_JSON_ARRAY_END)
-      return true;
-    if (in->token != AICR_JSON_OBJECT_BEGIN) {
-      if (!skip(in))
-        return false;
-      continue;
-    }
-    if (!read_object(in, members, &e))
-      return false;
-    add_entry(in, &e);
-  }
-  return false;
+  return read_array(in, read_entry, out);
 }
 
 struct json_device {
@@ -383,32 +398,29 @@ static void add_device(struct input *in, const struct json_device *j)
                   strlen(j->device_info.value), 0);
 }
 
+static bool read_device(struct input *in, void *out)
+{
+  static const struct member members[] = {
+      MEMBER(json_device, rank, read_integer),
+      MEMBER(json_device, group, read_integer),
+      MEMBER(json_device, pid, read_integer),
+      MEMBER(json_device, device, read_integer),
+      MEMBER(json_device, hostname, read_text),
+      MEMBER(json_device, device_hex, read_text),
+      MEMBER(json_device, device_info, read_text),
+      {NULL, NULL, 0}};
+  struct json_device d = {0};
+
+  (void)out;
+  if (!read_object(in, members, &d))
+    return false;
+  add_device(in, &d);
+  return true;
+}
+
 static bool read_devices(struct input *in, void *out)
 {
-#define AT(field) offsetof(struct json_device, field)
-  static const struct member members[] = {
-      {"rank", read_integer, AT(rank)},
-      {"group", read_integer, AT(group)},
-      {"pid", read_integer, AT(pid)},
-      {"device", read_integer, AT(device)},
-      {"hostname", read_text, AT(hostname)},
-      {"device_hex", read_text, AT(device_hex)},
-      {"device_info", read_text, AT(device_info)},
-      {NULL, NULL, 0}};
-#undef AT
-  (void)out;
-  if (in->token != AICR_JSON_ARRAY_BEGIN)
-    return skip(in);
-  while (next(in)) {
-    struct json_device d = {0};
-
-    if (in->token == AICR_JSON_ARRAY_END)
-      return true;
-    if (!read_object(in, members, &d))
-      return false;
-    add_device(in, &d);
-  }
-  return false;
+  return read_array(in, read_device, out);
 }
 
 static bool read_config(struct input *in, void *out)
@@ -442,69 +454,80 @@ static bool read_config(struct input *in, void *out)
   return whole;
 }
 
+struct out_of_bounds {
+  struct integer count;
+  struct text okay;
+};
+
 static bool read_out_of_bounds(struct input *in, void *out)
 {
-  struct {
-    struct integer count;
-    struct text okay;
-  } oob = {{0}, {0}};
-  const struct member members[] = {
-      {"count", read_integer, 0},
-      {"okay", read_text, (size_t)((char *)&oob.okay - (char *)&oob)},
+  static const struct member members[] = {
+      MEMBER(out_of_bounds, count, read_integer),
+      MEMBER(out_of_bounds, okay, read_text),
       {NULL, NULL, 0}};
+  struct out_of_bounds o = {0};
 
   (void)out;
-  if (!read_object(in, members, &oob))
+  if (!read_object(in, members, &o))
     return false;
-  if (!oob.count.set || oob.count.value < 0 || !oob.okay.set)
+  if (!o.count.set || o.count.value < 0 || !o.okay.set)
     return true;
   in->run->has_oob = true;
   in->run->footers++;
-  in->run->oob_count = oob.count.value;
-  in->run->oob_ok = strcmp(oob.okay.value, "true") == 0;
+  in->run->oob_count = o.count.value;
+  in->run->oob_ok = strcmp(o.okay.value, "true") == 0;
   return true;
 }
 
+struct average {
+  struct figure bandwidth;
+  struct text okay;
+};
+
 static bool read_average(struct input *in, void *out)
 {
-  struct {
-    struct figure bandwidth;
-    struct text okay;
-  } avg = {{0}, {0}};
-  const struct member members[] = {
-      {"bandwidth", read_figure, 0},
-      {"bandwidith", read_figure, 0},
-      {"okay", read_text, (size_t)((char *)&avg.okay - (char *)&avg)},
+  static const struct member members[] = {
+      MEMBER(average, bandwidth, read_figure),
+      {"bandwidith", read_figure, offsetof(struct average, bandwidth)},
+      MEMBER(average, okay, read_text),
       {NULL, NULL, 0}};
+  struct average a = {0};
 
   (void)out;
-  if (!read_object(in, members, &avg))
+  if (!read_object(in, members, &a))
     return false;
-  in->run->has_average = avg.bandwidth.set;
-  in->run->average = avg.bandwidth.value;
-  in->run->bw_ok = strcmp(avg.okay.value, "true") == 0;
-  in->run->has_bw_status =
-      in->run->bw_ok || strcmp(avg.okay.value, "false") == 0;
+  in->run->has_average = a.bandwidth.set;
+  in->run->average = a.bandwidth.value;
+  in->run->bw_ok = strcmp(a.okay.value, "true") == 0;
+  in->run->has_bw_status = in->run->bw_ok || strcmp(a.okay.value, "false") == 0;
+  return true;
+}
+
+static bool read_error(struct input *in, void *out)
+{
+  struct nccl_failure f = {.kind = NCCL_LAST_ERROR};
+
+  (void)out;
+  if (in->token != AICR_JSON_STRING || in->reader.text_len == 0)
+    return skip(in);
+  f.text = nccl_copy(in->result, in->reader.text, in->reader.text_len);
+  nccl_add_failure(in->result, in->run, &f);
   return true;
 }
 
 static bool read_errors(struct input *in, void *out)
 {
-  (void)out;
-  if (in->token != AICR_JSON_ARRAY_BEGIN)
-    return skip(in);
-  while (next(in)) {
-    struct nccl_failure f = {.kind = NCCL_LAST_ERROR};
+  return read_array(in, read_error, out);
+}
 
-    if (in->token == AICR_JSON_ARRAY_END)
-      return true;
-    if (in->token == AICR_JSON_STRING && in->reader.text_len > 0) {
-      f.text = nccl_copy(in->result, in->reader.text, in->reader.text_len);
-      nccl_add_failure(in->result, in->run, &f);
-    } else if (!skip(in))
-      return false;
-  }
-  return false;
+static bool read_arg(struct input *in, void *out)
+{
+  bool *first = out;
+
+  if (*first && in->token == AICR_JSON_STRING && in->reader.text_len > 0)
+    nccl_set_program(in->run, in->reader.text, in->reader.text_len);
+  *first = false;
+  return skip(in);
 }
 
 /* The first argument is the program. */
@@ -513,18 +536,7 @@ static bool read_args(struct input *in, void *out)
   bool first = true;
 
   (void)out;
-  if (in->token != AICR_JSON_ARRAY_BEGIN)
-    return skip(in);
-  while (next(in)) {
-    if (in->token == AICR_JSON_ARRAY_END)
-      return true;
-    if (first && in->token == AICR_JSON_STRING && in->reader.text_len > 0)
-      nccl_set_program(in->run, in->reader.text, in->reader.text_len);
-    first = false;
-    if (!skip(in))
-      return false;
-  }
-  return false;
+  return read_array(in, read_arg, &first);
 }
 
 static bool read_nccl_version(struct input *in, void *out)
