@@ -97,6 +97,24 @@ describe("nccl_test", function()
       assert.equal(row[4], err.message:sub(1, #row[4]))
     end)
   end
+  it("ends with a launcher that fails, and asks oci for the NICs that a node has", function()
+    local function jobs(words, more)
+      local one, options = test("all-reduce", words, more)
+      options.entry, options.nodes = "e", 2
+      local built = platform.build_run(platform.nccl_run(one, options))
+      return built.dependencies[1].spec.template.spec.replicatedJobs, built.train_job.spec.trainer.args
+    end
+    local of, args = jobs("oci h100", { nics = 8, min_bytes = "1K" })
+    assert.equal("-b 1K -e 16G -f 2 -n 20 -N 1", table.concat(args, " ", #args - 9))
+    local worker, launcher = of[1].template.spec.template.spec, of[2].template.spec.template.spec
+    assert.equal("Never", launcher.restartPolicy)
+    assert.equal("FallbackToLogsOnError", launcher.containers[1].terminationMessagePolicy)
+    assert.equal("OnFailure", worker.restartPolicy)
+    assert.equal(8, worker.containers[1].resources.limits["nvidia.com/mlnxnics"])
+    assert.equal(8, worker.containers[1].resources.requests["nvidia.com/mlnxnics"])
+    worker = jobs("oci gb200", { nics = 0 })[1].template.spec.template.spec
+    assert.is_nil(worker.containers[1].resources.limits["nvidia.com/mlnxnics"])
+  end)
 end)
 
 describe("nccl_run", function()

@@ -309,7 +309,9 @@ function platform.detect_tcpxo_release(nodes, pods, opts) end
 ---@field arch string
 ---@field gpus integer a node
 ---@field mnnvl? boolean multi-node NVLink
+---@field min_bytes? string "8": the first size
 ---@field max_bytes? string "16G": the last size
+---@field nics? integer a node
 ---@field iterations? integer
 ---@field cycles? integer
 ---@field diagnose? boolean few iterations, to find a bad node
@@ -330,6 +332,7 @@ function platform.detect_tcpxo_release(nodes, pods, opts) end
 ---@field env table[] one without a value is forwarded as it is in the launcher
 ---@field podSpec table merged into the pods of the job "node"
 ---@field podAnnotations? table
+---@field launcher? table merged into the launcher's pod
 ---@field row string the row of the catalogue that the environment is from
 ---@field thresholds? table<string, string> by figure; nil: none
 ---@field published? {busBandwidthGBps: number, nodes: integer} to see whether a figure can be right

@@ -20,13 +20,13 @@ M.FILE = "recipes/platforms/nccl_tests.yaml"
 M.FIGURES = { "busBandwidthGBps", "algBandwidthGBps" }
 
 local KNOWN <const> = {
-  TestName = true, GpusPerNode = true, Mnnvl = true, MaxBytes = true, Iterations = true, Cycles = true,
-  Devices = true, Interfaces = true, TcpxoDaemon = true,
+  TestName = true, GpusPerNode = true, MlnxPerNode = true, Mnnvl = true, MinBytes = true, MaxBytes = true,
+  Iterations = true, Cycles = true, Devices = true, Interfaces = true, TcpxoDaemon = true,
 }
 
 local TOP <const> = {
-  tests = true, arguments = true, defaults = true, diagnose = true, platforms = true, thresholds = true,
-  published = true,
+  tests = true, arguments = true, defaults = true, diagnose = true, launcher = true, platforms = true,
+  thresholds = true, published = true,
 }
 
 local refuse, step = fragment.refuse, fragment.step
@@ -195,10 +195,10 @@ local function count(run, field, default)
   return n
 end
 
-local function size(run, default)
-  local text = tostring(run.max_bytes or default)
+local function size(run, field, default)
+  local text = tostring(run[field] or default)
   if not text:match "^[1-9]%d*[KMGT]?$" or #text > 16 then
-    value.invalid("size", "max_bytes %s is not valid; expected such as 16G", value.quoted(text))
+    value.invalid("size", "%s %s is not valid; expected such as 16G", field, value.quoted(text))
   end
   return text
 end
@@ -223,7 +223,8 @@ local function said(all, test, run, tcpxo)
     Devices = tcpxo and tcpxo.Devices or "", Interfaces = tcpxo and tcpxo.Interfaces or "",
     TcpxoDaemon = tcpxo and tcpxo.TcpxoDaemon or "",
     TestName = test.name, GpusPerNode = run.gpus, Mnnvl = run.mnnvl and "1" or "0",
-    MaxBytes = size(run, base.max_bytes), Iterations = count(run, "iterations", base.iterations),
+    MinBytes = size(run, "min_bytes", base.min_bytes), MaxBytes = size(run, "max_bytes", base.max_bytes),
+    MlnxPerNode = run.nics or 0, Iterations = count(run, "iterations", base.iterations),
     Cycles = count(run, "cycles", base.cycles),
   }
 end
@@ -253,7 +254,7 @@ function M.test_of(all, name, run)
   append(args, test.arguments and fragment.render(test.arguments, facts))
   return {
     name = test.name, type = test.type, framework = test.framework, nodes = test.nodes, judged = test.judged,
-    processes = test.processes, image = image,
+    processes = test.processes, image = image, launcher = test.framework == "mpi" and all.launcher or nil,
     podSpec = merge.merge_maps(fragment.render(block.podSpec, facts) or {}, fragment.render(test.podSpec, facts) or {}),
     podAnnotations = fragment.render(block.podAnnotations, facts),
     mpirun = block.mpirun,
@@ -291,16 +292,24 @@ local function with_values(list)
   return out
 end
 
+local function job_of(name, pod)
+  return { name = name, template = { spec = { template = pod } } }
+end
+
 -- What a test changes of its runtime and job, as an override of the user's.
 local function own_override(test, entry)
-  local pod
+  local jobs, processes = json.array(), test.processes
   if next(test.podSpec) ~= nil or test.podAnnotations then
-    pod = { spec = test.podSpec, metadata = test.podAnnotations and { annotations = test.podAnnotations } }
-  elseif not test.processes then
+    jobs[1] = job_of(runtime.NODE, {
+      spec = test.podSpec, metadata = test.podAnnotations and { annotations = test.podAnnotations },
+    })
+  end
+  if test.launcher then
+    jobs[#jobs + 1] = job_of(runtime.LAUNCHER, { spec = test.launcher })
+  end
+  if #jobs == 0 and not processes then
     return nil
   end
-  local job = pod and value.array { name = runtime.NODE, template = { spec = { template = pod } } }
-  local processes = test.processes
   return value.array {
     name = test.name,
     jobTemplate = processes and { spec = { workload = { trainJob = { trainer = { numProcPerNode = processes } } } } },
@@ -308,7 +317,7 @@ local function own_override(test, entry)
       apiVersion = runtime.API_VERSION, kind = runtime.KIND, metadata = { name = runtime.name(entry) },
       spec = {
         mlPolicy = processes and { torch = { numProcPerNode = processes } },
-        template = job and { spec = { replicatedJobs = job } },
+        template = #jobs > 0 and { spec = { replicatedJobs = jobs } } or nil,
       },
     },
   }
