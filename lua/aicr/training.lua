@@ -3,6 +3,7 @@
 --- namespace of its own, under a lock, and with nothing of it left.
 local api = require "aicr.training.api"
 local arguments = require "aicr.ctx.arguments"
+local built = require "aicr.training.built"
 local diagnose = require "aicr.training.diagnose"
 local follow = require "aicr.training.follow"
 local kept = require "aicr.ctx.kept"
@@ -40,7 +41,7 @@ local LATE_CLEANUP_MS <const> = 48000
 local OPTIONS <const> = {
   namespace = true, lock = true, prune = true, declared = true, runtime = true, job = true, launcher = true,
   workers = true, times = true, watch = true, complete = true, created = true, line = true, failed = true,
-  objects = true,
+  objects = true, built = true,
 }
 
 local WHAT <const> = "training.run"
@@ -75,6 +76,9 @@ local function read_options(ctx, given)
   local options = arguments.take(given, OPTIONS, WHAT .. ": options")
   need(options.namespace, "string", "namespace")
   need(options.lock, "string", "lock")
+  if options.built ~= nil then
+    built.spread(options, WHAT)
+  end
   object_of(options, "runtime", "TrainingRuntime")
   object_of(options, "job", "TrainJob")
   for _, object in ipairs(need(options.objects or {}, "table", "objects")) do
@@ -157,7 +161,9 @@ local function work(run)
   end)
   run.lock:renew()
   return ctx:step("log", function()
-    return log.take(run, run.follower.launcher)
+    local taken = log.take(run, run.follower.launcher)
+    taken.workers = run.follower.is_one_job and log.workers(run, run.follower.succeeded) or nil
+    return taken
   end)
 end
 

@@ -2,10 +2,13 @@
 -- What aicr.training says of pods, locks and refusals. The runs themselves are tested on the test cluster.
 require "aicr_native"
 local api = require "aicr.training.api"
+local built = require "aicr.training.built"
 local errors = require "aicr.native.error"
+local follow = require "aicr.training.follow"
 local json = require "aicr.json"
 local lock = require "aicr.training.lock"
 local objects = require "aicr.training.objects"
+local platform = require "aicr.platform"
 local words = require "aicr.training.words"
 
 local function pod(name, status, more)
@@ -170,4 +173,80 @@ it("foreign text is one line and cut between characters", function()
   local long = api.clip(("ä"):rep(1000))
   assert.truthy(utf8.len(long) and #long <= 604, long)
   assert.is_string(api.clip(("\xff\x80"):rep(1000)))
+end)
+
+describe("a run of what build_run gave", function()
+  local function spread(framework, more)
+    local options = { built = platform.build_run {
+      Platform = "aws", GPUArchitecture = "gb300", FrameworkType = framework, Command = { "x" }, Binary = "x",
+      Runtime = { EntryName = "r", Image = "i", NodesPerJob = 2, GpusPerNode = 4 },
+    } }
+    for key, value in pairs(more or {}) do
+      options[key] = value
+    end
+    built.spread(options, "training.run")
+    return options
+  end
+
+  it("takes its objects, and the job that decides", function()
+    local options = spread "mpi"
+    assert.equal("r-runtime TrainJob ComputeDomain ResourceClaimTemplate", table.concat({ options.runtime.metadata.name,
+      options.job.kind, options.objects[1].kind, options.objects[2].kind }, " "))
+    assert.equal(2, #options.objects)
+    assert.same({ job = "launcher", container = "node" }, options.launcher)
+    assert.same({ job = "node", count = 2 }, options.workers)
+    assert.is_nil(options.built)
+    assert.same({ job = "node", container = "node" }, spread "torch".launcher)
+  end)
+
+  it("is refused with a part of its own, or when it is something else", function()
+    assert.has_error(function() spread("exec", { job = {} }) end,
+      "training.run: built gives job: leave one of them out")
+    assert.has_error(function() spread("exec", { built = {} }) end,
+      "training.run: built must be what aicr.platform.build_run gave")
+  end)
+end)
+
+describe("the pods of a run of one job", function()
+  local told, follower
+
+  before_each(function()
+    told = {}
+    follower = follow.new {
+      ctx = { progress = function(_, fmt, ...) told[#told + 1] = fmt:format(...) end },
+      options = { job = { metadata = { name = "r" } }, launcher = { job = "node", container = "node" },
+        workers = { job = "node", count = 3 } },
+    }
+    follower.is_made = true
+  end)
+
+  local function see(kind, name, index, phase)
+    local one = pod(name, phase and { phase = phase } or nil)
+    one.metadata.labels = { ["jobset.sigs.k8s.io/replicatedjob-name"] = "node",
+      ["batch.kubernetes.io/job-completion-index"] = index }
+    follower:see(kind, one)
+    return follower.is_done
+  end
+
+  it("have all to succeed, each number once, pod 0 as its launcher", function()
+    assert.is_nil(see("ADDED", "b", "1", "Running"))
+    assert.is_nil(follower.launcher)
+    assert.is_nil(see("ADDED", "a", "0", "Running"))
+    assert.equal("workers 1/2 running, launcher running", told[#told])
+    assert.is_nil(see("MODIFIED", "a", "0", "Succeeded"))
+    assert.is_nil(see("ADDED", "c", "2", "Failed"))
+    assert.is_nil(see("MODIFIED", "b", "1", "Succeeded"))
+    assert.is_nil(see("DELETED", "c", "2", nil))
+    assert.is_nil(see("MODIFIED", "b", "1", "Succeeded"))
+    assert.is_true(see("ADDED", "c2", "2", "Succeeded"))
+    assert.equal("a", follower.launcher.metadata.name)
+    assert.equal("c2", follower.succeeded[2].metadata.name)
+  end)
+
+  it("end the run where pod 0 fails", function()
+    see("ADDED", "a", "0", "Running")
+    local ok, err = pcall(see, "MODIFIED", "a", "0", "Failed")
+    assert.is_false(ok)
+    assert.equal("launcher-failed", err.reason)
+  end)
 end)

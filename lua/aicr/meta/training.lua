@@ -24,12 +24,14 @@
 ---@field lock string name of the Lease in it that says whose it is
 ---@field prune? string namespaces of earlier runs whose names begin so are removed when old, unlocked and idle
 ---@field declared? boolean the recipe declares Trainer: one that is not there yet is waited for
----@field runtime table the TrainingRuntime; its namespace is set here
----@field job table the TrainJob; its namespace is set here
+---@field built? aicr.platform.Built what `aicr.platform.build_run` gave, in the place of the next five
+---@field runtime? table the TrainingRuntime; its namespace is set here
+---@field job? table the TrainJob; its namespace is set here
 ---@field objects? table[] what else the job needs, made behind the runtime; their namespace is set here, and permissions
 --- to create them are the check's own
----@field launcher {job: string, container: string} the replicated job that decides, and its container
----@field workers {job: string, count: integer}
+---@field launcher? {job: string, container: string} the replicated job that decides, and its container; where it is
+--- that of the workers, its pod 0 is the launcher, and all of its pods have to succeed
+---@field workers? {job: string, count: integer}
 ---@field times? aicr.training.Times
 ---@field watch? fun(pod: table, kind: "ADDED"|"MODIFIED"|"DELETED") each state of each worker pod that was seen,
 --- from before the first one exists until the launcher has succeeded; a DELETED one may have metadata only
@@ -45,7 +47,9 @@
 ---@field cut boolean the log was longer than 16 MiB: its end is there
 ---@field termination? string the container's termination message, trimmed; nil: none
 ---@field launcher table the launcher's pod as it was seen last
----@field seconds number from the launcher's appearance to its success
+---@field workers? {index: integer, name: string, node: string, log: string, cut: boolean}[] of a run of one job: what
+--- its other pods wrote
+---@field seconds number from the launcher's appearance to its success, in a run of one job that of all its pods
 
 --- Kubeflow TrainJobs: one is made, followed to its end, what it wrote is taken, and nothing of it is left.
 ---@class aicr.training

@@ -10,6 +10,8 @@ local words = require "aicr.training.words"
 local M = {}
 
 local TICK_MS <const> = 100
+-- Which pod of its job a pod is, from "0" on.
+local INDEX <const> = "batch.kubernetes.io/job-completion-index"
 -- Raised when the launcher has succeeded: it ends what is still under way.
 local DONE <const> = {}
 
@@ -20,7 +22,9 @@ follower.__index = follower
 function M.new(run)
   return setmetatable({
     run = run, ctx = run.ctx, job = run.options.job.metadata.name, stale = {}, workers = {}, starting = {},
-    is_watching = false, is_made = false, made_ms = nil,
+    is_watching = false, is_made = false, made_ms = nil, succeeded = {},
+    -- One job for all: its pod 0 is the launcher, and the others have to succeed too.
+    is_one_job = run.options.launcher.job == run.options.workers.job,
   }, follower)
 end
 
@@ -40,8 +44,12 @@ local function present(self)
   return pods
 end
 
+local function wanted(self)
+  return self.run.options.workers.count - (self.is_one_job and 1 or 0)
+end
+
 function follower:says()
-  local said = words.progress(self.launcher, present(self), self.run.options.workers.count, self.starting)
+  local said = words.progress(self.launcher, present(self), wanted(self), self.starting)
   return said .. (self.line_says and ": " .. self.line_says or "")
 end
 
@@ -83,7 +91,7 @@ local function see_launcher(self, kind, pod)
   end
   local phase = api.at(self.launcher, "status").phase
   if phase == "Succeeded" then
-    self.is_done, self.done_ms = true, native.monotonic()
+    self.has_succeeded = true
   elseif phase == "Failed" then
     ended_badly(self, "INTERNAL", "launcher-failed", "failed")
   elseif kind == "DELETED" or pod.metadata.deletionTimestamp then
@@ -94,15 +102,50 @@ end
 local function see_worker(self, kind, pod)
   self.workers[pod.metadata.uid] = kind ~= "DELETED" and pod or nil
   self.ever = self.ever or {}
-  if api.at(pod, "status").phase then
+  local phase = api.at(pod, "status").phase
+  if phase then
     self.ever[pod.metadata.uid] = pod
+  end
+  local index = M.index(pod)
+  if self.is_one_job and phase == "Succeeded" and index then
+    self.succeeded[index] = pod
   end
   if self.run.options.watch then
     self.run.options.watch(pod, kind)
   end
 end
 
-local function see(self, kind, pod)
+--- Which pod of its job it is, nil where nothing says so.
+---@return integer|nil
+function M.index(pod)
+  local text = api.at(pod, "metadata", "labels")[INDEX] or api.at(pod, "metadata", "annotations")[INDEX]
+  return math.tointeger(tonumber(text))
+end
+
+local function role_of(self, pod)
+  local role, options = api.at(pod, "metadata", "labels")[api.REPLICATED_LABEL], self.run.options
+  if not role then -- its end was not seen: only its name is known
+    local uid = pod.metadata.uid
+    return self.launcher and self.launcher.metadata.uid == uid and "launcher" or self.workers[uid] and "worker"
+  elseif role == options.launcher.job and (not self.is_one_job or M.index(pod) == 0) then
+    return "launcher"
+  end
+  return role == options.workers.job and "worker"
+end
+
+local function see_end(self)
+  local count = 0
+  for _ in pairs(self.succeeded) do
+    count = count + 1
+  end
+  if self.has_succeeded and not self.is_done and (not self.is_one_job or count >= wanted(self)) then
+    self.is_done, self.done_ms = true, native.monotonic()
+  end
+end
+
+--- Takes in what a watch tells of a pod. Raises what ends the run.
+--- @param kind "ADDED"|"MODIFIED"|"DELETED"
+function follower:see(kind, pod)
   local uid = pod.metadata.uid
   if not self.is_made then
     self.stale[uid] = true -- of an earlier TrainJob of that name
@@ -110,27 +153,24 @@ local function see(self, kind, pod)
   if self.stale[uid] then
     return
   end
-  local role = api.at(pod, "metadata", "labels")[api.REPLICATED_LABEL]
-  if not role then -- its end was not seen: only its name is known
-    role = self.launcher and self.launcher.metadata.uid == uid and self.run.options.launcher.job
-      or self.workers[uid] and self.run.options.workers.job
-  end
-  if role == self.run.options.launcher.job then
+  local role = role_of(self, pod)
+  if role == "launcher" then
     see_launcher(self, kind, pod)
-  elseif role == self.run.options.workers.job then
+  elseif role == "worker" then
     see_worker(self, kind, pod)
   end
+  see_end(self)
   show(self)
 end
 
--- Watches until the launcher has succeeded.
+-- Watches until the launcher has succeeded, in a run of one job all of its pods.
 local function watch_pods(self)
   local filter <const> = {
     namespace = self.run.namespace, label = api.JOBSET_LABEL .. "=" .. self.job,
   }
   for kind, pod in watch.follow({ own = self.ctx.k8s }, "aicr.training", "pods", filter, nil, true) do
     if kind ~= "EMPTY" then
-      see(self, kind, pod)
+      self:see(kind, pod)
     end
     self.is_watching = true
     if self.is_done then

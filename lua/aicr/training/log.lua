@@ -68,4 +68,25 @@ function M.take(run, pod)
   return out
 end
 
+--- The logs of workers that have succeeded, in the order of their numbers. Raises INTERNAL with the reason of a request
+--- that failed.
+--- @param run table options, namespace
+--- @param pods table<integer, table> by number
+--- @return table[] {index=, name=, node=, log=, cut=}
+function M.workers(run, pods)
+  local out, indices = api.array(), {}
+  for index in pairs(pods) do
+    indices[#indices + 1] = index
+  end
+  table.sort(indices)
+  for i, index in ipairs(indices) do
+    local pod = pods[index]
+    local name = pod.metadata.name
+    local log = api.wrapped("INTERNAL", ("the log of the worker %s cannot be read"):format(name), api.logs, name,
+      run.namespace, { container = run.options.launcher.container, limit = LOG_MAX // #indices })
+    out[i] = { index = index, name = name, node = words.place(pod), log = log, cut = #log >= LOG_MAX // #indices }
+  end
+  return out
+end
+
 return M
