@@ -31,6 +31,7 @@ return {
   merge_maps = merge.merge_maps,
   merge_dependency = merge.merge_dependency,
   build_run = run.build_run,
+  needs = run.NEEDS,
   platform_of = detect.platform_of,
   detect_platform = detect.detect_platform,
   gpu_architecture = detect.gpu_architecture,

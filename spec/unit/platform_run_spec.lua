@@ -244,6 +244,23 @@ describe("a run", function()
     run.Runtime.ImagePullSecrets = nil
     assert.is_nil(pod(platform.build_run(run)).imagePullSecrets)
   end)
+  it("has permissions for all that it may bring, and no more", function()
+    local wanted, seen = {}, {}
+    for _, framework in ipairs { "torch", "mpi" } do
+      for _, row in ipairs(platform.build_overrides { EntryName = "r", FrameworkType = framework, MlnxPerNode = 8 }) do
+        for _, one in ipairs(value.list(row.dependencies)) do
+          local group = one.apiVersion:match "^(.*)/"
+          if one.kind ~= "TrainingRuntime" then
+            seen[("create %ss.%s anywhere"):format(one.kind:lower(), group)] = true
+          end
+        end
+      end
+    end
+    for _, need in ipairs(platform.needs) do
+      wanted[need] = true
+    end
+    assert.same(wanted, seen)
+  end)
   it("names its runtime", function()
     local built = build "oci h100 torch"
     assert.equal("TrainJob", built.train_job.kind)

@@ -4,6 +4,7 @@
 --- Platforms of GPU clusters: names, training runtimes, overrides, detection. Pure. What is wrong
 --- with an argument raises INVALID_REQUEST.
 ---@class aicr.platform
+---@field needs string[] permissions to make what `build_run` gives beside the runtime, for the `needs` of a check
 local platform = {}
 
 --- A variable of a container, as in Kubernetes.

@@ -15,6 +15,10 @@ local M = {}
 M.MPIRUN = "/usr/local/mpi/bin/mpirun"
 --- Seconds after which `timeout` ends mpirun, whoever looks after the job.
 M.MPI_SECONDS = 3600
+--- Permissions to make what the rows bring beside a runtime, for the `needs` of a check.
+M.NEEDS = {
+  "create computedomains.resource.nvidia.com anywhere", "create resourceclaimtemplates.resource.k8s.io anywhere",
+}
 
 local SSH_OPTIONS <const> = "-o StrictHostKeyChecking=no -o ConnectionAttempts=10"
 
