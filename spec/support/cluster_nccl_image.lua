@@ -57,8 +57,8 @@ local function sh(text, ...)
   assert(os.execute(("env -u LD_PRELOAD sh -ec %s"):format(files.quote(text:format(...)))))
 end
 
--- A file system with a shell of each kind.
-local function base(folder)
+--- Makes a folder a file system with a shell of each kind.
+function M.base(folder)
   sh([[cd %s
     mkdir -p bin etc tmp root lib64 usr/sbin usr/local/mpi/bin
     cp "$(command -v busybox)" bin/busybox
@@ -72,12 +72,15 @@ local function base(folder)
     echo root:x:0:0:root:/root:/bin/sh >etc/passwd]], folder)
 end
 
-local function program(path, text)
+--- Writes a program.
+function M.program(path, text)
   files.write(path, text)
   sh("chmod 0755 %s", path)
 end
 
-local function image(tag, folder, env)
+--- Makes a folder an image on both nodes.
+---@param env string[] "NAME=VALUE"
+function M.image(tag, folder, env)
   env[#env + 1] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin"
   cluster.must("image", tag, folder, json.encode { Env = json.array(env) })
 end
@@ -85,21 +88,21 @@ end
 --- Makes them on both nodes.
 function M.make()
   local folder = files.folder()
-  base(folder)
-  program(folder .. "/usr/local/mpi/bin/mpirun", MPIRUN)
-  program(folder .. "/bin/apt-get", APT_GET)
-  program(folder .. "/share/sshd", SSHD)
-  program(folder .. "/fts/entrypoint_rxdm_container.sh", DAEMON)
+  M.base(folder)
+  M.program(folder .. "/usr/local/mpi/bin/mpirun", MPIRUN)
+  M.program(folder .. "/bin/apt-get", APT_GET)
+  M.program(folder .. "/share/sshd", SSHD)
+  M.program(folder .. "/fts/entrypoint_rxdm_container.sh", DAEMON)
   for name, text in pairs(M.LOGS) do
     files.write(folder .. "/logs/" .. name, text)
   end
-  image(M.NGC, folder, { "AICR_LOG=good" })
-  image(M.SLOW, folder, { "AICR_LOG=slow" })
-  image(M.CUT, folder, { "AICR_LOG=cut" })
-  image(M.FREE, folder, { "AICR_LOG=good", "AICR_FREE=1" })
-  image(M.LATE, folder, { "AICR_LOG=good", "AICR_LATE=1" })
+  M.image(M.NGC, folder, { "AICR_LOG=good" })
+  M.image(M.SLOW, folder, { "AICR_LOG=slow" })
+  M.image(M.CUT, folder, { "AICR_LOG=cut" })
+  M.image(M.FREE, folder, { "AICR_LOG=good", "AICR_FREE=1" })
+  M.image(M.LATE, folder, { "AICR_LOG=good", "AICR_LATE=1" })
   for _, tag in ipairs(DAEMONS) do
-    image(tag, folder, {})
+    M.image(tag, folder, {})
   end
   files.remove(folder)
 end
