@@ -22,10 +22,7 @@ static const char *behind(const char *text, size_t len, const char *what,
   if (!p)
     return NULL;
   p += strlen(what);
-  while (p < end && nccl_is_blank(*p))
-    p++;
-  while (end > p && nccl_is_blank(end[-1]))
-    end--;
+  nccl_trim(&p, &end);
   *rest = (size_t)(end - p);
   return p;
 }
@@ -43,13 +40,9 @@ static bool integer_behind(const char *text, size_t len, const char *what,
                            int64_t *out)
 {
   struct nccl_word w;
-  size_t n = 0;
 
-  if (!word_behind(text, len, what, &w))
-    return false;
-  while (n < w.len && nccl_is_digit(w.text[n]))
-    n++;
-  return n > 0 && aicr_parse_int64(w.text, n, out);
+  return word_behind(text, len, what, &w) &&
+         aicr_parse_int64(w.text, nccl_digits(w.text, w.len), out);
 }
 
 static const struct {
@@ -69,12 +62,11 @@ static const struct {
 
 enum nccl_comment nccl_comment_of(const char *text, size_t len)
 {
-  while (len && nccl_is_blank(*text)) {
-    text++;
-    len--;
-  }
+  const char *end = text + len;
+
+  nccl_trim(&text, &end);
   for (size_t i = 0; i < sizeof(comments) / sizeof(comments[0]); i++)
-    if (nccl_starts(text, len, comments[i].begins))
+    if (nccl_starts(text, (size_t)(end - text), comments[i].begins))
       return comments[i].kind;
   return NCCL_REMARK;
 }
@@ -175,10 +167,7 @@ static void read_rank(struct nccl_result *r, struct nccl_run *run,
       bus.text[bus.len - 1] != ']' ||
       !nccl_set_word(d.bus, bus.text + 1, bus.len - 2))
     return;
-  while (at < end && nccl_is_blank(*at))
-    at++;
-  while (end > at && nccl_is_blank(end[-1]))
-    end--;
+  nccl_trim(&at, &end);
   nccl_add_device(r, run, &d, host.text, host.len, at, (size_t)(end - at),
                   line);
 }
@@ -237,7 +226,8 @@ void nccl_comment_read(struct nccl_result *r, struct nccl_run *run,
     run->concluded = true;
   if (kind == NCCL_ERROR_TEXT) {
     said = behind(text, len, "error:", &rest);
-    nccl_last_error(r, run, said, rest, line->number);
+    if (said)
+      nccl_last_error(r, run, said, rest, line->number);
   }
   if (!line->ended)
     return;

@@ -3,7 +3,6 @@
 #include "nccl/evidence.h"
 
 #include <string.h>
-#include <strings.h>
 
 #include "core/number.h"
 #include "nccl/message.h"
@@ -138,37 +137,36 @@ static bool on_channel(struct nccl_evidence *e, struct nccl_message m)
   return true;
 }
 
-/* Numbers of old releases, and the spellings of the names, as one. */
+/* A name in capitals, or the one that a number of an old release stands for. */
+static void set_name(char *out, size_t size, struct nccl_word w,
+                     const char *const *numbers, int64_t count)
+{
+  int64_t n;
+
+  nccl_set_text(out, size, w.text, w.len);
+  if (aicr_parse_int64(w.text, w.len, &n) && n >= 0 && n < count)
+    nccl_set_text(out, size, numbers[n], strlen(numbers[n]));
+  for (char *p = out; *p; p++)
+    if (*p >= 'a' && *p <= 'z')
+      *p = (char)(*p - 'a' + 'A');
+}
+
 static void set_algo(char out[32], struct nccl_word w)
 {
   static const char *const numbers[] = {
       "TREE",      "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS",
       "NVLS_TREE", "PAT"};
-  int64_t n;
 
-  nccl_set_text(out, 32, w.text, w.len);
-  if (aicr_parse_int64(w.text, w.len, &n) && n >= 0 && n < 7)
-    memcpy(out, numbers[n], strlen(numbers[n]) + 1);
-  else if (strcasecmp(out, "NVLSTree") == 0)
+  set_name(out, 32, w, numbers, 7);
+  if (strcmp(out, "NVLSTREE") == 0)
     memcpy(out, "NVLS_TREE", 10);
-  else
-    for (char *p = out; *p; p++)
-      if (*p >= 'a' && *p <= 'z')
-        *p = (char)(*p - 'a' + 'A');
 }
 
 static void set_proto(char out[16], struct nccl_word w)
 {
   static const char *const numbers[] = {"LL", "LL128", "SIMPLE"};
-  int64_t n;
 
-  nccl_set_text(out, 16, w.text, w.len);
-  if (aicr_parse_int64(w.text, w.len, &n) && n >= 0 && n < 3)
-    memcpy(out, numbers[n], strlen(numbers[n]) + 1);
-  else
-    for (char *p = out; *p; p++)
-      if (*p >= 'a' && *p <= 'z')
-        *p = (char)(*p - 'a' + 'A');
+  set_name(out, 16, w, numbers, 3);
 }
 
 /* "[AllReduce: ]8388608 Bytes -> Algo X proto Y [channel{Lo..Hi}={0..15}]" */

@@ -16,6 +16,23 @@ bool nccl_is_blank(char c)
   return c == ' ' || c == '\t' || c == '\r';
 }
 
+size_t nccl_digits(const char *text, size_t len)
+{
+  size_t n = 0;
+
+  while (n < len && nccl_is_digit(text[n]))
+    n++;
+  return n;
+}
+
+void nccl_trim(const char **text, const char **end)
+{
+  while (*text < *end && nccl_is_blank(**text))
+    (*text)++;
+  while (*end > *text && nccl_is_blank((*end)[-1]))
+    (*end)--;
+}
+
 bool nccl_next_word(const char **at, const char *end, struct nccl_word *word)
 {
   const char *p = *at;
@@ -42,15 +59,6 @@ bool nccl_starts(const char *text, size_t len, const char *prefix)
   return len >= n && memcmp(text, prefix, n) == 0;
 }
 
-static size_t digits(const char *text, size_t len)
-{
-  size_t n = 0;
-
-  while (n < len && nccl_is_digit(text[n]))
-    n++;
-  return n;
-}
-
 /* The parts of a decimal at the beginning of a text. */
 struct shape {
   size_t len;      /* 0: there is none */
@@ -64,19 +72,19 @@ static struct shape shape_of(const char *text, size_t len)
   struct shape s = {0};
   size_t n;
 
-  s.whole = digits(text, len);
+  s.whole = nccl_digits(text, len);
   if (s.whole == 0)
     return s;
   s.len = s.whole;
   if (s.len < len && text[s.len] == '.') {
-    s.fraction = digits(text + s.len + 1, len - s.len - 1);
+    s.fraction = nccl_digits(text + s.len + 1, len - s.len - 1);
     if (s.fraction > 0)
       s.len += 1 + s.fraction;
   }
   if (len - s.len < 4 || text[s.len] != 'e' ||
       (text[s.len + 1] != '+' && text[s.len + 1] != '-'))
     return s;
-  n = digits(text + s.len + 2, len - s.len - 2);
+  n = nccl_digits(text + s.len + 2, len - s.len - 2);
   if (n < 2)
     return s;
   /* printf writes two digits, three only where it must. */

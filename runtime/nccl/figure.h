@@ -47,4 +47,10 @@ bool nccl_is_time(const char *text, size_t len);
 bool nccl_is_digit(char c);
 bool nccl_is_blank(char c);
 
+/* How many digits the text begins with. */
+size_t nccl_digits(const char *text, size_t len);
+
+/* Takes the blanks off both ends of [*text, *end). */
+void nccl_trim(const char **text, const char **end);
+
 #endif

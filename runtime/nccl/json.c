@@ -15,7 +15,7 @@ struct input {
   struct nccl_result *result;
   struct nccl_run *run;
   const char *text, *end;
-  bool in_string, escaped, finished, broken;
+  bool in_string, escaped, finished, broken, has_program;
   enum aicr_json_token token;
 };
 
@@ -93,9 +93,13 @@ static bool skip(struct input *in)
 
 struct member {
   const char *name;
-  bool (*read)(struct input *in, void *out);
   size_t offset;
+  bool (*read)(struct input *in, void *out);
+  bool is_list; /* read() is called for each item */
 };
+
+/* One that is named as its place in a struct of that type. */
+#define AT(type, place) .name = #place, .offset = offsetof(struct type, place)
 
 static const struct member *find_member(const struct member *members,
                                         const char *name, size_t len)
@@ -104,6 +108,23 @@ static const struct member *find_member(const struct member *members,
     if (strlen(members->name) == len && memcmp(members->name, name, len) == 0)
       return members;
   return NULL;
+}
+
+/* Reads the value whose first token is the current one to its place in *out. */
+static bool read_member(struct input *in, const struct member *m, void *out)
+{
+  out = (char *)out + m->offset;
+  if (!m->is_list)
+    return m->read(in, out);
+  if (in->token != AICR_JSON_ARRAY_BEGIN)
+    return skip(in);
+  while (next(in)) {
+    if (in->token == AICR_JSON_ARRAY_END)
+      return true;
+    if (!m->read(in, out))
+      return false;
+  }
+  return false;
 }
 
 /* Reads the object whose begin is the current token: members of the list are
@@ -129,33 +150,11 @@ static bool read_object(struct input *in, const struct member *members,
       m = NULL;
     }
     seen |= bit;
-    if (!next(in) || !(m ? m->read(in, (char *)out + m->offset) : skip(in)))
+    if (!next(in) || !(m ? read_member(in, m, out) : skip(in)))
       return false;
   }
   return false;
 }
-
-/* Reads each item of the array whose begin is the current token. True when it
- * is whole. */
-static bool read_array(struct input *in,
-                       bool (*read)(struct input *in, void *out), void *out)
-{
-  if (in->token != AICR_JSON_ARRAY_BEGIN)
-    return skip(in);
-  while (next(in)) {
-    if (in->token == AICR_JSON_ARRAY_END)
-      return true;
-    if (!read(in, out))
-      return false;
-  }
-  return false;
-}
-
-/* A member that is named as its place in a struct of that type. */
-#define MEMBER(type, name, read)                                               \
-  {                                                                            \
-#name, read, offsetof(struct type, name)                                   \
-  }
 
 /* Scalars. A value of another kind is left out. */
 
@@ -239,12 +238,12 @@ struct entry {
 static bool read_placement(struct input *in, void *out)
 {
   static const struct member members[] = {
-      MEMBER(placement, time, read_figure),
-      MEMBER(placement, cpu_time, read_figure),
-      MEMBER(placement, alg_bw, read_figure),
-      MEMBER(placement, bus_bw, read_figure),
-      MEMBER(placement, nwrong, read_figure),
-      {NULL, NULL, 0}};
+      {AT(placement, time), .read = read_figure},
+      {AT(placement, cpu_time), .read = read_figure},
+      {AT(placement, alg_bw), .read = read_figure},
+      {AT(placement, bus_bw), .read = read_figure},
+      {AT(placement, nwrong), .read = read_figure},
+      {.name = NULL}};
   struct placement *p = out;
 
   if (!read_object(in, members, p))
@@ -257,11 +256,11 @@ static bool read_placement(struct input *in, void *out)
 static bool read_iterations(struct input *in, void *out)
 {
   static const struct member members[] = {
-      MEMBER(iterations, min_us, read_figure),
-      MEMBER(iterations, max_us, read_figure),
-      MEMBER(iterations, p99_us, read_figure),
-      MEMBER(iterations, cv_pct, read_figure),
-      {NULL, NULL, 0}};
+      {AT(iterations, min_us), .read = read_figure},
+      {AT(iterations, max_us), .read = read_figure},
+      {AT(iterations, p99_us), .read = read_figure},
+      {AT(iterations, cv_pct), .read = read_figure},
+      {.name = NULL}};
 
   return read_object(in, members, out);
 }
@@ -349,16 +348,16 @@ static void add_entry(struct input *in, const struct entry *e)
 static bool read_entry(struct input *in, void *out)
 {
   static const struct member members[] = {
-      MEMBER(entry, size, read_integer),
-      MEMBER(entry, count, read_integer),
-      MEMBER(entry, type, read_text),
-      MEMBER(entry, redop, read_text),
-      MEMBER(entry, root, read_text),
-      MEMBER(entry, out_of_place, read_placement),
-      MEMBER(entry, in_place, read_placement),
-      MEMBER(entry, out_of_place_per_iter, read_iterations),
-      MEMBER(entry, in_place_per_iter, read_iterations),
-      {NULL, NULL, 0}};
+      {AT(entry, size), .read = read_integer},
+      {AT(entry, count), .read = read_integer},
+      {AT(entry, type), .read = read_text},
+      {AT(entry, redop), .read = read_text},
+      {AT(entry, root), .read = read_text},
+      {AT(entry, out_of_place), .read = read_placement},
+      {AT(entry, in_place), .read = read_placement},
+      {AT(entry, out_of_place_per_iter), .read = read_iterations},
+      {AT(entry, in_place_per_iter), .read = read_iterations},
+      {.name = NULL}};
   struct entry e = {0};
 
   (void)out;
@@ -368,11 +367,6 @@ static bool read_entry(struct input *in, void *out)
     return false;
   add_entry(in, &e);
   return true;
-}
-
-static bool read_results(struct input *in, void *out)
-{
-  return read_array(in, read_entry, out);
 }
 
 struct json_device {
@@ -401,14 +395,14 @@ static void add_device(struct input *in, const struct json_device *j)
 static bool read_device(struct input *in, void *out)
 {
   static const struct member members[] = {
-      MEMBER(json_device, rank, read_integer),
-      MEMBER(json_device, group, read_integer),
-      MEMBER(json_device, pid, read_integer),
-      MEMBER(json_device, device, read_integer),
-      MEMBER(json_device, hostname, read_text),
-      MEMBER(json_device, device_hex, read_text),
-      MEMBER(json_device, device_info, read_text),
-      {NULL, NULL, 0}};
+      {AT(json_device, rank), .read = read_integer},
+      {AT(json_device, group), .read = read_integer},
+      {AT(json_device, pid), .read = read_integer},
+      {AT(json_device, device), .read = read_integer},
+      {AT(json_device, hostname), .read = read_text},
+      {AT(json_device, device_hex), .read = read_text},
+      {AT(json_device, device_info), .read = read_text},
+      {.name = NULL}};
   struct json_device d = {0};
 
   (void)out;
@@ -418,31 +412,28 @@ static bool read_device(struct input *in, void *out)
   return true;
 }
 
-static bool read_devices(struct input *in, void *out)
-{
-  return read_array(in, read_device, out);
-}
-
 static bool read_config(struct input *in, void *out)
 {
   struct integer values[NCCL_PARAM_COUNT] = {{0}};
-#define AT(param) (sizeof(struct integer) * (param))
+#define PARAM(text, param)                                                     \
+  .name = (text), .offset = sizeof(struct integer) * (param),                  \
+  .read = read_integer
   static const struct member members[] = {
-      {"nthreads", read_integer, AT(NCCL_THREADS)},
-      {"ngpus", read_integer, AT(NCCL_GPUS)},
-      {"minimum_bytes", read_integer, AT(NCCL_MIN_BYTES)},
-      {"maximum_bytes", read_integer, AT(NCCL_MAX_BYTES)},
-      {"step_factor", read_integer, AT(NCCL_STEP_FACTOR)},
-      {"step_bytes", read_integer, AT(NCCL_STEP_BYTES)},
-      {"warmup_iters", read_integer, AT(NCCL_WARMUP_ITERS)},
-      {"iterations", read_integer, AT(NCCL_ITERS)},
-      {"aggregated_iterations", read_integer, AT(NCCL_AGG_ITERS)},
-      {"validation", read_integer, AT(NCCL_VALIDATION)},
-      {"graph", read_integer, AT(NCCL_GRAPH)},
-      {"unalign", read_integer, AT(NCCL_UNALIGN)},
-      {"devices", read_devices, 0},
-      {NULL, NULL, 0}};
-#undef AT
+      {PARAM("nthreads", NCCL_THREADS)},
+      {PARAM("ngpus", NCCL_GPUS)},
+      {PARAM("minimum_bytes", NCCL_MIN_BYTES)},
+      {PARAM("maximum_bytes", NCCL_MAX_BYTES)},
+      {PARAM("step_factor", NCCL_STEP_FACTOR)},
+      {PARAM("step_bytes", NCCL_STEP_BYTES)},
+      {PARAM("warmup_iters", NCCL_WARMUP_ITERS)},
+      {PARAM("iterations", NCCL_ITERS)},
+      {PARAM("aggregated_iterations", NCCL_AGG_ITERS)},
+      {PARAM("validation", NCCL_VALIDATION)},
+      {PARAM("graph", NCCL_GRAPH)},
+      {PARAM("unalign", NCCL_UNALIGN)},
+      {.name = "devices", .read = read_device, .is_list = true},
+      {.name = NULL}};
+#undef PARAM
   bool whole = read_object(in, members, values);
 
   (void)out;
@@ -462,9 +453,9 @@ struct out_of_bounds {
 static bool read_out_of_bounds(struct input *in, void *out)
 {
   static const struct member members[] = {
-      MEMBER(out_of_bounds, count, read_integer),
-      MEMBER(out_of_bounds, okay, read_text),
-      {NULL, NULL, 0}};
+      {AT(out_of_bounds, count), .read = read_integer},
+      {AT(out_of_bounds, okay), .read = read_text},
+      {.name = NULL}};
   struct out_of_bounds o = {0};
 
   (void)out;
@@ -487,10 +478,12 @@ struct average {
 static bool read_average(struct input *in, void *out)
 {
   static const struct member members[] = {
-      MEMBER(average, bandwidth, read_figure),
-      {"bandwidith", read_figure, offsetof(struct average, bandwidth)},
-      MEMBER(average, okay, read_text),
-      {NULL, NULL, 0}};
+      {AT(average, bandwidth), .read = read_figure},
+      {.name = "bandwidith",
+       .offset = offsetof(struct average, bandwidth),
+       .read = read_figure},
+      {AT(average, okay), .read = read_text},
+      {.name = NULL}};
   struct average a = {0};
 
   (void)out;
@@ -515,28 +508,15 @@ static bool read_error(struct input *in, void *out)
   return true;
 }
 
-static bool read_errors(struct input *in, void *out)
-{
-  return read_array(in, read_error, out);
-}
-
+/* The first argument is the program. */
 static bool read_arg(struct input *in, void *out)
 {
-  bool *first = out;
-
-  if (*first && in->token == AICR_JSON_STRING && in->reader.text_len > 0)
-    nccl_set_program(in->run, in->reader.text, in->reader.text_len);
-  *first = false;
-  return skip(in);
-}
-
-/* The first argument is the program. */
-static bool read_args(struct input *in, void *out)
-{
-  bool first = true;
-
   (void)out;
-  return read_array(in, read_arg, &first);
+  if (!in->has_program && in->token == AICR_JSON_STRING &&
+      in->reader.text_len > 0)
+    nccl_set_program(in->run, in->reader.text, in->reader.text_len);
+  in->has_program = true;
+  return skip(in);
 }
 
 static bool read_nccl_version(struct input *in, void *out)
@@ -547,15 +527,16 @@ static bool read_nccl_version(struct input *in, void *out)
   return skip(in);
 }
 
-static const struct member top[] = {{"args", read_args, 0},
-                                    {"nccl_version", read_nccl_version, 0},
-                                    {"config", read_config, 0},
-                                    {"results", read_results, 0},
-                                    {"out_of_bounds", read_out_of_bounds, 0},
-                                    {"average_bus_bandwidth", read_average, 0},
-                                    {"average_bus_bandwidith", read_average, 0},
-                                    {"errors", read_errors, 0},
-                                    {NULL, NULL, 0}};
+static const struct member top[] = {
+    {.name = "args", .read = read_arg, .is_list = true},
+    {.name = "nccl_version", .read = read_nccl_version},
+    {.name = "config", .read = read_config},
+    {.name = "results", .read = read_entry, .is_list = true},
+    {.name = "out_of_bounds", .read = read_out_of_bounds},
+    {.name = "average_bus_bandwidth", .read = read_average},
+    {.name = "average_bus_bandwidith", .read = read_average},
+    {.name = "errors", .read = read_error, .is_list = true},
+    {.name = NULL}};
 
 static bool read_all(struct input *in, struct aicr_error *err)
 {

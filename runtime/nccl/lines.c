@@ -118,15 +118,6 @@ void nccl_clean(struct nccl_line *line, char *room)
   line->len = n;
 }
 
-static size_t digits(const char *p, size_t len)
-{
-  size_t n = 0;
-
-  while (n < len && nccl_is_digit(p[n]))
-    n++;
-  return n;
-}
-
 /* "2026-03-02T11:30:00[.123][Z|+01:00|-0700]" and what a container runtime
  * writes behind it, "stdout F " or, before a line that goes on, "stdout P "; 0
  * when there is none. */
@@ -138,13 +129,13 @@ static size_t time_stamp(const char *p, size_t len, bool *partial)
       !nccl_is_time(p + 11, 8))
     return 0;
   if (n < len && (p[n] == '.' || p[n] == ','))
-    n += 1 + digits(p + n + 1, len - n - 1);
+    n += 1 + nccl_digits(p + n + 1, len - n - 1);
   if (n < len && p[n] == 'Z')
     n++;
   else if (n < len && (p[n] == '+' || p[n] == '-')) {
-    n += 1 + digits(p + n + 1, len - n - 1);
+    n += 1 + nccl_digits(p + n + 1, len - n - 1);
     if (n < len && p[n] == ':')
-      n += 1 + digits(p + n + 1, len - n - 1);
+      n += 1 + nccl_digits(p + n + 1, len - n - 1);
   }
   if (n >= len || p[n] != ' ')
     return n == len ? n : 0;
@@ -190,7 +181,7 @@ static size_t label(const char *p, size_t len, size_t *from, size_t *tag)
   while (n < len && p[n] == ' ')
     n++;
   *from = n;
-  d = digits(p + n, len - n);
+  d = nccl_digits(p + n, len - n);
   if (d == 0 || d > 7 || n + d >= len || p[n + d] != ':')
     return 0;
   *tag = d;

@@ -58,20 +58,19 @@ static void read_file(const struct nccl_word *w, struct nccl_log_line *out)
 static bool read_level(const char *at, const char *end,
                        struct nccl_log_line *out)
 {
-  static const char *const levels[] = {"INFO", "WARN", "TRACE", "CALL"};
+  static const char *const levels[] = {[NCCL_INFO] = "INFO",
+                                       [NCCL_WARN] = "WARN",
+                                       [NCCL_TRACE] = "TRACE",
+                                       [NCCL_CALL] = "CALL"};
   struct nccl_word w;
 
   if (!nccl_next_word(&at, end, &w))
     return false;
-  for (int i = 0; i < 4; i++) {
+  for (unsigned i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
     if (!nccl_word_is(&w, levels[i]))
       continue;
-    out->level = i == 0   ? NCCL_INFO
-                 : i == 1 ? NCCL_WARN
-                 : i == 2 ? NCCL_TRACE
-                          : NCCL_CALL;
-    while (at < end && nccl_is_blank(*at))
-      at++;
+    out->level = i;
+    nccl_trim(&at, &end);
     out->message = at;
     out->message_len = (size_t)(end - at);
     return true;
@@ -181,8 +180,7 @@ bool nccl_channel_read(const char *message, size_t len,
     else
       target |= read_rank(&w, &out->target);
   }
-  while (at < end && nccl_is_blank(*at))
-    at++;
+  nccl_trim(&at, &end);
   if (!source || !target || at == end)
     return false;
   read_via(out, at, end);

@@ -39,14 +39,13 @@ struct nccl_word nccl_upto(struct nccl_message *m, const char *stops)
 
 bool nccl_number(struct nccl_message *m, int64_t *out)
 {
-  struct nccl_word w;
+  size_t digits;
 
   while (m->text < m->end && *m->text == ' ')
     m->text++;
-  w.text = m->text;
-  while (m->text < m->end && nccl_is_digit(*m->text))
-    m->text++;
-  return aicr_parse_int64(w.text, (size_t)(m->text - w.text), out);
+  digits = nccl_digits(m->text, (size_t)(m->end - m->text));
+  m->text += digits;
+  return aicr_parse_int64(m->text - digits, digits, out);
 }
 
 bool nccl_number_behind(struct nccl_message m, const char *what, int64_t *out)

@@ -94,6 +94,14 @@ void nccl_result_init(struct nccl_result *r)
   memset(r, 0, sizeof(*r));
 }
 
+static void free_failure(const struct nccl_failure *f)
+{
+  aicr_free(f->text);
+  aicr_free(f->last_error);
+  aicr_free(f->host);
+  aicr_free(f->file);
+}
+
 static void free_run(struct nccl_run *run)
 {
   for (size_t i = 0; i < run->device_count; i++) {
@@ -102,12 +110,8 @@ static void free_run(struct nccl_run *run)
   }
   for (size_t i = 0; i < run->host_count; i++)
     aicr_free(run->hosts[i]);
-  for (size_t i = 0; i < run->failure_count; i++) {
-    aicr_free(run->failures[i].text);
-    aicr_free(run->failures[i].last_error);
-    aicr_free(run->failures[i].host);
-    aicr_free(run->failures[i].file);
-  }
+  for (size_t i = 0; i < run->failure_count; i++)
+    free_failure(&run->failures[i]);
   for (size_t i = 0; i < run->frame_count; i++) {
     aicr_free(run->frames[i].host);
     aicr_free(run->frames[i].file);
@@ -257,14 +261,6 @@ bool nccl_add_device(struct nccl_result *r, struct nccl_run *run,
   if (d.rank > run->max_rank)
     run->max_rank = d.rank;
   return true;
-}
-
-static void free_failure(const struct nccl_failure *f)
-{
-  aicr_free(f->text);
-  aicr_free(f->last_error);
-  aicr_free(f->host);
-  aicr_free(f->file);
 }
 
 bool nccl_add_failure(struct nccl_result *r, struct nccl_run *run,
