@@ -215,6 +215,36 @@ describe("a run", function()
     local same = { jobTemplate = { spec = { workload = { trainJob = { trainer = { image = "img" } } } } } }
     assert.equal("user-1=false", changed(build("oci h100 torch", { UserOverrides = { same } })))
   end)
+  it("takes of an override of the user's what a row of the file may have", function()
+    local mine = {
+      name = "mine", podSpec = { resourceClaims = json.null, nodeSelector = { a = "b" },
+        containers = { { name = "node", resources = { claims = json.null } } } },
+      jobAnnotations = { note = "n" }, rankEnv = { { name = "X", value = "1" } }, topologyKey = "rack",
+      jobTemplate = { spec = { workload = { trainJob = { trainer = { image = "other" } } } } },
+      dependencies = { { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "c" } } },
+    }
+    local before = value.copy(mine)
+    local built, mpi = build("aws gb300 torch", { UserOverrides = { mine } }),
+      build("aws gb300 mpi", { UserOverrides = { mine } })
+    for _, one in ipairs { built, mpi } do
+      assert.is_nil(pod(one).resourceClaims)
+      assert.is_nil(container(one).resources.claims)
+      assert.equal("8", container(one).resources.limits["nvidia.com/gpu"])
+      assert.same({ a = "b" }, pod(one).nodeSelector)
+      local template = one.dependencies[1].spec.template.spec.replicatedJobs[1].template
+      assert.equal("n n", template.metadata.annotations.note .. " " .. template.spec.template.metadata.annotations.note)
+      assert.equal("rack", one.topology.topologyKey)
+      assert.equal("other", one.trainer.image)
+      assert.truthy(object(one, "ConfigMap", "c"))
+    end
+    assert.equal("X=1", words(built.trainer.env))
+    assert.matches(" %-x X=1 ", mpi.trainer.args[1])
+    assert.is_nil(mpi.trainer.env)
+    assert.same(before, mine)
+    local half = { name = "mine", trainerEnv = { { name = "X" } } }
+    local err = raised(build, "oci h100 torch", { UserOverrides = { half } })
+    assert.equal('UserOverrides: row "mine": trainerEnv[1]: X has neither a value nor a valueFrom', err.message)
+  end)
   it("patches the job after the merge of the same row", function()
     local at = "/spec/workload/trainJob/trainer/image"
     local merged = { spec = { workload = { trainJob = { trainer = { image = "merged" } } } } }

@@ -50,6 +50,11 @@ local platform = {}
 ---@field orchestration? {topology: table}
 ---@field preCommand? string[] lines of bash
 ---@field mpiArgs? string[]
+---@field podSpec? table of the user's rows, as the next four: merged into the pods of the job "node"
+---@field jobAnnotations? table<string, string> of that job and its pods
+---@field trainerEnv? aicr.platform.Env[] in the place of the trainer's environment, which wins over the container's
+---@field rankEnv? aicr.platform.Env[] the same; with MPI, `-x` arguments of mpirun
+---@field topologyKey? string
 
 --- Fields that are absent hold; a text matcher is {equals, in, notIn}.
 ---@class aicr.platform.When

@@ -6,6 +6,7 @@ local errors = require "aicr.native.error"
 local fragment = require "aicr.platform.fragment"
 local json = require "aicr.json"
 local match = require "aicr.platform.match"
+local merge = require "aicr.platform.merge"
 local native = require "aicr.native.platform"
 local runtime = require "aicr.platform.runtime"
 local value = require "aicr.platform.value"
@@ -265,6 +266,7 @@ local function assemble(row, entry, is_mpi, user)
   local out = {
     name = row.name, when = row.when, dependencies = row.dependencies, mpiArgs = row.mpiArgs,
     preCommand = row.preCommand, jobTemplate = row.jobTemplate, jobTemplatePatch = row.jobTemplatePatch,
+    orchestration = row.orchestration,
   }
   local patch = runtime_patch(row, entry)
   if patch then
@@ -283,14 +285,31 @@ local function assemble(row, entry, is_mpi, user)
     trainer = row.rankEnv
   end
   if trainer then
-    out.jobTemplate = out.jobTemplate or {}
     local job = { spec = { workload = { trainJob = { trainer = { env = env.override_env(trainer, user) } } } } }
-    for key, member in pairs(job) do
-      out.jobTemplate[key] = member
-    end
+    out.jobTemplate = merge.merge_job(value.opt(out.jobTemplate) or {}, job)
   end
   out.mpiArgs = out.mpiArgs and env.override_mpi_args(out.mpiArgs, user)
   return out
+end
+
+-- What a row of the file may have and `apply` does not know.
+local SHORT <const> = { "podSpec", "jobAnnotations", "trainerEnv", "rankEnv", "topologyKey" }
+
+--- An override of a user's in the form that is applied: it may have what a row of the file has. Raises
+--- INVALID_REQUEST/`override` for such a part that cannot be meant.
+---@param row aicr.platform.Row
+---@param entry string
+---@param is_mpi boolean
+---@return table
+function M.of_user(row, entry, is_mpi)
+  local is_short, at = false, { file = "UserOverrides", row = value.opt(row.name), key = "" }
+  for _, field in ipairs(SHORT) do
+    if value.opt(row[field]) ~= nil then
+      is_short = true
+      FIELDS[field](step(at, field), row[field])
+    end
+  end
+  return is_short and assemble(value.copy(row), entry, is_mpi, nil) or row
 end
 
 --- The rows for a run, in their order: those of all platforms, `when` chooses later.

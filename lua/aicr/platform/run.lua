@@ -49,8 +49,10 @@ local function matching(rows, user, run)
   }
   for i, row in ipairs(append(append({}, rows), user)) do
     if match.matches(row.when, context) then
+      local is_user = i > #rows
       out[#out + 1] = {
-        row = row, index = i, name = row.name or ("user-%d"):format(i - #rows), user = i > #rows, changed = false,
+        row = is_user and overrides.of_user(row, run.Runtime.EntryName, run.FrameworkType == "mpi") or row, index = i,
+        name = row.name or ("user-%d"):format(i - #rows), user = is_user, changed = false,
       }
     end
   end
