@@ -78,6 +78,10 @@ describe("the progress of a run", function()
     assert.equal("image is pulled", words.waits_for { event("Pulled", "2026-01-01T00:00:02Z", "p.2"),
       event("Pulling", "2026-01-01T00:00:02Z", "p.1") })
     assert.is_nil(words.waits_for {})
+    local refused = event("TrainJobResourcesCreationFailed", "2026-01-01T00:00:03Z", "p.4")
+    refused.type, refused.message = "Warning", "too\nlong"
+    assert.equal("too long", words.warning { event("Created", "2026-01-01T00:00:09Z", "p.5"), refused })
+    assert.is_nil(words.warning { event("Created", "2026-01-01T00:00:09Z", "p.5") })
   end)
 end)
 

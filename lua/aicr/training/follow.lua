@@ -215,6 +215,12 @@ local function look_at_job(self)
   end
   local failed = api.condition(job, "Failed", "True")
   self.job_says = failed or api.condition(job, "Suspended", "True") and "suspended" or nil
+  if not self.job_says and not self.launcher and not next(self.workers) then
+    -- What Trainer cannot make of a job it says in events alone.
+    self.job_says = words.warning(self.ctx.k8s:list("events", {
+      namespace = self.run.namespace, field = "involvedObject.uid=" .. job.metadata.uid,
+    }))
+  end
   if failed then
     api.raise("INTERNAL", "job-failed", "the TrainJob %s failed: %s; last seen: %s", self.job, failed, self:says())
   end

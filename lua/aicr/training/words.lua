@@ -169,18 +169,32 @@ end
 local EVENTS <const> = { Pulling = "pulling image", Pulled = "image is pulled", FailedMount = "mounting fails",
   FailedCreatePodSandBox = "its sandbox cannot be made", Failed = "a container cannot be made" }
 
---- What the last of a pod's events says that it waits for; nil: nothing.
---- @param events table[]
-function M.waits_for(events)
+-- What f makes of the last event of which it makes something.
+local function of_last(events, f)
   local last, at
   for _, event in ipairs(events) do
     -- Names end in the time at which an event was first seen.
     local when = ("%s %s"):format(tostring(event.lastTimestamp or event.eventTime), tostring(event.metadata.name))
-    if EVENTS[event.reason] and (not at or when > at) then
-      last, at = EVENTS[event.reason], when
+    local said = f(event)
+    if said and (not at or when > at) then
+      last, at = said, when
     end
   end
   return last
+end
+
+--- What the last of a pod's events says that it waits for; nil: nothing.
+--- @param events table[]
+function M.waits_for(events)
+  return of_last(events, function(event) return EVENTS[event.reason] end)
+end
+
+--- The last warning among an object's events, nil: none.
+--- @param events table[]
+function M.warning(events)
+  return of_last(events, function(event)
+    return event.type == "Warning" and api.clip(event.message or event.reason or "?") or nil
+  end)
 end
 
 M.statuses = statuses
