@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "kube/call.h"
+#include "kube/fixed_text.h"
+#include "kube/json_tree.h"
 #include "kube/recording_facts.h"
 
 /* Is a success the answer to what was asked for? A proxy, a gateway or another
@@ -41,10 +43,64 @@ static bool differs(const char *got, const char *wanted)
   return got[0] != '\0' && wanted[0] != '\0' && strcmp(got, wanted) != 0;
 }
 
-/* What is made may be given a name, and lie in the namespace of a default. */
-static bool is_named(const struct kube_call *call)
+/* Does it not even say what it is, or something else than what is wanted ("":
+ * anything)? */
+static bool is_not(const char *got, const char *wanted)
 {
-  return call->rq.name != NULL && call->rq.verb != KUBE_DELETE;
+  return got[0] == '\0' || differs(got, wanted);
+}
+
+/* What it has to be called: by what it was asked for, or by the text that it
+ * was made from. A review has no name, what gets one of the server has any. */
+struct called {
+  char name[KUBE_NAME_MAX + 1]; /* "": anything */
+  bool none;
+};
+
+static bool is_called(const struct kube_request *rq, struct called *c,
+                      struct aicr_error *err)
+{
+  *c = (struct called){.none = rq->name == NULL};
+  kube_set_text(c->name, sizeof c->name, rq->name);
+  if (rq->verb != KUBE_CREATE || rq->body == NULL) {
+    return true;
+  }
+  cJSON *sent = kube_json_tree(rq->body, rq->body_len, err);
+  const cJSON *meta = kube_json_member(sent, "metadata");
+  kube_set_text(c->name, sizeof c->name, kube_json_text(meta, "name"));
+  c->none =
+      c->name[0] == '\0' && kube_json_text(meta, "generateName")[0] == '\0';
+  bool ok = sent != NULL;
+  cJSON_Delete(sent);
+  return ok;
+}
+
+static bool has_name(struct kube_call *call, const struct kube_rec_facts *f)
+{
+  const struct kube_request *rq = &call->rq;
+  struct called c;
+  if (!is_called(rq, &c, &call->error)) {
+    return false;
+  }
+  if (!c.none && is_not(f->name, c.name)) {
+    return refuse(call, "metadata.name", f->name, c.name);
+  }
+  return rq->ns == NULL || !differs(f->ns, rq->ns) ||
+         refuse(call, "metadata.namespace", f->ns, rq->ns);
+}
+
+/* A deletion may be answered with a Status too, and with one that says what
+ * the HTTP code does not. */
+static bool is_done(struct kube_call *call)
+{
+  const struct kube_answer *a = &call->answer;
+  cJSON *tree = kube_json_tree(a->body.data, a->body.len, &call->error);
+  if (tree == NULL) {
+    return false;
+  }
+  bool done = strcmp(kube_json_text(tree, "status"), "Failure") != 0;
+  cJSON_Delete(tree);
+  return done || refuse(call, "status", "Failure", "Success");
 }
 
 bool kube_call_is_object(struct kube_call *call)
@@ -62,27 +118,18 @@ bool kube_call_is_object(struct kube_call *call)
     }
     return false;
   }
-  /* A deletion is answered with the object or a Status; a subresource may be of
-   * any kind. */
-  if (rq->verb == KUBE_DELETE) {
-    return true;
-  }
   if (strcmp(f.kind, "Status") == 0) {
+    return rq->verb == KUBE_DELETE ? is_done(call)
+                                   : refuse(call, "kind", f.kind, w.kind);
+  }
+  bool any = rq->subresource != NULL; /* one may be of any kind and name */
+  if (is_not(f.kind, any ? "" : w.kind)) {
     return refuse(call, "kind", f.kind, w.kind);
   }
-  if (rq->subresource == NULL && differs(f.kind, w.kind)) {
-    return refuse(call, "kind", f.kind, w.kind);
-  }
-  if (rq->subresource == NULL && differs(f.api_version, w.api_version)) {
+  if (is_not(f.api_version, any ? "" : w.api_version)) {
     return refuse(call, "apiVersion", f.api_version, w.api_version);
   }
-  if (is_named(call) && rq->subresource == NULL && differs(f.name, rq->name)) {
-    return refuse(call, "metadata.name", f.name, rq->name);
-  }
-  if (is_named(call) && rq->ns != NULL && differs(f.ns, rq->ns)) {
-    return refuse(call, "metadata.namespace", f.ns, rq->ns);
-  }
-  return true;
+  return any || has_name(call, &f);
 }
 
 /* The kind of a list is told by no discovery: it is known of what every server

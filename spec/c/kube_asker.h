@@ -11,6 +11,21 @@
 
 /* Recordings, and calls as one line of text. */
 
+/* The least that is an object. */
+#define OBJECT_OF(version, kind, name)                                         \
+  "{\"kind\":\"" kind "\",\"apiVersion\":\"" version                           \
+  "\",\"metadata\":{\"name\":\"" name "\"}}"
+/* … v: any number */
+#define NODE_OF(name, v)                                                       \
+  "{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"" name    \
+  "\"},\"v\":" v "}"
+#define NODE_N OBJECT_OF("v1", "Node", "n")
+#define POD_P  OBJECT_OF("v1", "Pod", "p")
+/* … that only an exact reader gives on as it is. */
+#define ODD_NODE                                                               \
+  "{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"n\","     \
+  "\"generation\":9007199254740993},\"b\":\"x\\u0000y\",\"c\":1e3}"
+
 static inline struct kube_client *open_client(const char *path,
                                               struct aicr_buf *warnings)
 {

@@ -26,7 +26,9 @@
   {                                                                            \
     0, NULL, NULL, KUBE_TRANSPORT_##transport, false                           \
   }
-#define NODE(name)  "{\"metadata\":{\"name\":\"" name "\"}}"
+#define NODE(name) "{\"metadata\":{\"name\":\"" name "\"}}"
+#define ROLE(name)                                                             \
+  OBJECT_OF("rbac.authorization.k8s.io/v1", "ClusterRole", name)
 #define STATUS(why) "{\"kind\":\"Status\",\"reason\":\"" why "\"}"
 
 #define ANSWERS   8
@@ -41,7 +43,9 @@ struct row {
 
 static const struct row table[] = {
     {"an object",
-     {ANSWER(200, J, "{\"metadata\": {\"name\":\"a\"}, \"n\": 1.0e3 }\n")},
+     {ANSWER(200, J,
+             "{\"metadata\": {\"name\":\"a\"}, \"n\": 1.0e3,\"kind\":\"Node\", "
+             "\"apiVersion\":\"v1\" }\n")},
      {"get nodes name=a"},
      "get nodes name=b",
      "INTERNAL/not-recorded served"},
@@ -56,10 +60,10 @@ static const struct row table[] = {
      {ANSWER(404, J,
              "{\"kind\":\"Status\",\"reason\":\"NotFound\",\"details\":{"
              "\"name\":\"a\",\"kind\":\"nodes\"}}"),
-      ANSWER(200, J, NODE("a")), ANSWER(200, J, "{\"x\":1}")},
+      ANSWER(200, J, NODE_OF("a", "1")), ANSWER(200, J, NODE_OF("a", "2"))},
      {"get nodes name=a", "get nodes name=a", "get nodes name=a"},
      "get nodes name=a",
-     "object {\"x\":1}"},
+     "object " NODE_OF("a", "2")},
     {"a list of three pages",
      {PAGE(NODE("b") "," NODE("a"), "t1"), PAGE("", "t2"), PAGE(NODE("c"), "")},
      {"list nodes"},
@@ -133,14 +137,14 @@ static const struct row table[] = {
      "list nodes label=x=y",
      "INTERNAL/unexpected-response cut"},
     {"names that no file could have",
-     {ANSWER(200, J, NODE("system:node:a")), ANSWER(200, J, "{\"a\":1}"),
-      ANSWER(200, J, "{\"b\":1}")},
+     {ANSWER(200, J, ROLE("system:node:a")), ANSWER(200, J, ROLE(".a")),
+      ANSWER(200, J, ROLE("_a"))},
      {"get clusterroles name=system:node:a", "get clusterroles name=.a",
       "get clusterroles name=_a"},
      NULL,
      NULL},
     {"an object whose name is a list's",
-     {ANSWER(200, J, "{\"x\":1}"), PAGE(NODE("a"), "")},
+     {ANSWER(200, J, NODE_OF("list", "1")), PAGE(NODE("a"), "")},
      {"get nodes name=list", "list nodes"},
      NULL,
      NULL},
@@ -239,7 +243,9 @@ static void test_files(void **state)
   static const struct fake_answer answers[] = {
       PAGE(NODE("a"), ""), ANSWER(403, J, "{\"a\":\"\\\"\"}"), NEVER(REFUSED),
       ANSWER(200, J, "{\"gitVersion\":\"v1.2.3\"}"),
-      ANSWER(200, J, "{\"kind\":\"Secret\",\"data\":{\"a\":\"eA==\"}}")};
+      ANSWER(200, J,
+             "{\"kind\":\"Secret\",\"apiVersion\":\"v1\",\"metadata\":{"
+             "\"name\":\"s\"},\"data\":{\"a\":\"eA==\"}}")};
   static const char *const files[][2] = {
       {"aicr-recording.json",
        "{\n  \"schema\": 1,\n  \"indexed\": true,\n  \"capturedAt\": "
@@ -269,7 +275,9 @@ static void test_files(void **state)
        "{\"http\":403,\"contentType\":\"application/json\",\"body\":"
        "\"{\\\"a\\\":\\\"\\\\\\\"\\\"}\"}\n"},
       {"objects/core/v1/secrets/n/s.json",
-       "{\"kind\":\"Secret\",\"data\":\"[secret, not recorded]\"}"},
+       "{\"kind\":\"Secret\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":"
+       "\"s\"},"
+       "\"data\":\"[secret, not recorded]\"}"},
   };
   static const char *const questions[] = {
       "list nodes label=x", "list pods ns=n", "get deployments ns=n name=d",
@@ -370,19 +378,26 @@ static const struct kube_asker askers[] = {
     {"a", 1, ""}, {"b", 1, "1.2"}, {"a", 2, ""}};
 
 #define REVIEW(allowed)                                                        \
-  ANSWER(201, J,                                                               \
-         "{\"spec\":{\"nonResourceAttributes\":{\"path\":\"/x\",\"verb\":"     \
-         "\"get\"}},\"status\":{\"allowed\":" #allowed "}}")
+  ANSWER(                                                                      \
+      201, J,                                                                  \
+      "{\"kind\":\"SelfSubjectAccessReview\",\"apiVersion\":"                  \
+      "\"authorization.k8s.io/v1\",\"spec\":{\"nonResourceAttributes\":"       \
+      "{\"path\":\"/x\",\"verb\":\"get\"}},\"status\":{\"allowed\":" #allowed  \
+      "}}")
 
 /* Each asker is given again what it was given, whoever asks first. */
 static void test_askers(void **state)
 {
   static const struct fake_answer answers[] = {
-      ANSWER(200, J, "{\"v\":0}"), ANSWER(200, J, "{\"v\":1}"),
-      ANSWER(200, J, "{\"v\":2}"), REVIEW(0),
-      ANSWER(503, "", NULL),       REVIEW(2)};
-  static const char *const gives[] = {"object {\"v\":0}", "object {\"v\":1}",
-                                      "object {\"v\":2}"};
+      ANSWER(200, J, NODE_OF("a", "0")),
+      ANSWER(200, J, NODE_OF("a", "1")),
+      ANSWER(200, J, NODE_OF("a", "2")),
+      REVIEW(0),
+      ANSWER(503, "", NULL),
+      REVIEW(2)};
+  static const char *const gives[] = {"object " NODE_OF("a", "0"),
+                                      "object " NODE_OF("a", "1"),
+                                      "object " NODE_OF("a", "2")};
   static const char review[] = "{\"spec\":{\"nonResourceAttributes\":{"
                                "\"path\":\"/x\",\"verb\":\"get\"}}}";
   static const char *const says[] = {"allowed\":0", "UNAVAILABLE",

@@ -10,7 +10,7 @@
 #define ALWAYS .times = WIRE_ALWAYS
 #define LOST   "SERVICE_UNAVAILABLE/connection-lost"
 #define LIST   PAGE(NODE("a") "," NODE("b"), "")
-#define OBJECT "{\"metadata\":{\"name\":\"n\"},\"a\":[1,2,{\"b\":null}]}"
+#define OBJECT NODE_OF("n", "[1,2,{\"b\":null}]")
 #define EXPLAINED                                                              \
   {                                                                            \
     .match = "GET /api/v1 ",                                                   \
@@ -49,9 +49,9 @@ static const struct cut heads[] = {
      "INTERNAL/scope-mismatch 404 served",
      LOST},
     {"a created object",
-     {.http = 201, .body = OBJECT},
+     {.http = 201, .body = POD_P},
      "create pods ns=a",
-     "object " OBJECT,
+     "object " POD_P,
      LOST},
 };
 

@@ -434,22 +434,27 @@ static void create(struct kube_client *c, const char *api_version,
   aicr_buf_free(&out);
 }
 
+#define GADGET  OBJECT_OF("acme.com/v1", "Gadget", "g")
+#define MADE_NS OBJECT_OF("v1", "Namespace", "a")
+#define NETWORK OBJECT_OF("networking.gke.io/v1", "Network", "w")
+
 /* An object says its kind, whose case counts. */
 static void test_kinds(void **state)
 {
   static const struct wire_answer rows[] = {
       {.match = "GET /api ", .body = LIST("{\"metadata\":{}}"), ALWAYS},
       {.match = "GET /apis ", .body = LIST(ACME), ALWAYS},
-      {.http = 201, .body = "{}", ALWAYS},
+      {.match = "/gadgets ", .http = 201, .body = GADGET},
+      {.match = "/namespaces ", .http = 201, .body = MADE_NS},
       {0}};
   (void)state;
   struct wire_server *s = wire_start(rows, NULL);
   struct kube_client *c = client_at(wire_url(s));
-  create(c, "acme.com/v1", "Gadget", "object {}");
+  create(c, "acme.com/v1", "Gadget", "object " GADGET);
   create(c, "acme.com/v1", "gadget", NO_API);
   create(c, "acme.com/v2", "Gadget", NO_API);
   create(c, "v1", "Gadget", NO_API);
-  create(c, "v1", "Namespace", "object {}");
+  create(c, "v1", "Namespace", "object " MADE_NS);
   assert_string_equal(requests_of(s), "discovery\n"
                                       "POST /apis/acme.com/v1/gadgets\n"
                                       "discovery\ndiscovery\ndiscovery\n"
@@ -462,11 +467,11 @@ static void test_kinds(void **state)
 static void test_forbidden_kind(void **state)
 {
   static const struct wire_answer rows[] = {
-      {.match = "POST", .http = 201, .body = "{}"}, {DENIED, ALWAYS}, {0}};
+      {.match = "POST", .http = 201, .body = NETWORK}, {DENIED, ALWAYS}, {0}};
   (void)state;
   struct wire_server *s = wire_start(rows, NULL);
   struct kube_client *c = client_at(wire_url(s));
-  create(c, "networking.gke.io/v1", "Network", "object {}");
+  create(c, "networking.gke.io/v1", "Network", "object " NETWORK);
   create(c, "networking.gke.io/v7", "Network", "UNAUTHORIZED/forbidden 403");
   kube_client_close(c);
   wire_stop(s);

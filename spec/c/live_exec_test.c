@@ -18,7 +18,7 @@
 
 static const struct wire_answer bad[] = {
     {.match = "/exec?", .http = 400, .body = REFUSED, ALWAYS},
-    {.body = "{}", ALWAYS},
+    {.body = NODE_N, ALWAYS},
     {0}};
 static const struct wire_answer tunnel[] = {TUNNEL, {0}};
 static struct wire_pki pki;
@@ -70,7 +70,7 @@ static void test_identity(void **state)
   assert_string_equal(wire_header(s, 0, "Upgrade"), "websocket\n");
   assert_string_equal(wire_header(s, 0, "Expect"), "");
   /* Its connection serves nothing else. */
-  assert_answer(c, "get nodes name=n", "object {}");
+  assert_answer(c, "get nodes name=n", "object " NODE_N);
   assert_exec(c, "INVALID_REQUEST/bad-request 400");
   assert_int_equal(wire_seen(s).connections, 3);
   kube_client_close(c);
@@ -256,7 +256,7 @@ static void test_retry_after(void **state)
   (void)state;
   for (size_t i = 0; i < COUNT(rows); i++) {
     const struct wire_answer answers[] = {
-        {.http = 503, .body = "{}", .headers = rows[i].headers},
+        {.http = 503, .body = NODE_N, .headers = rows[i].headers},
         {.http = 400, .body = REFUSED},
         {0}};
     struct wire_server *s = tls_server(WIRE_GOOD, answers);

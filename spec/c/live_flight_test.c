@@ -8,13 +8,13 @@
 
 #define ALWAYS .times = WIRE_ALWAYS
 #define GET    "get nodes name=n"
-#define OBJECT "object {}"
+#define OBJECT "object " NODE_N
 #define CREATE "create pods ns=a"
 
 static const struct kube_call_spec get = {
     .verb = KUBE_GET, .resource = "nodes", .name = "n"};
 static const struct wire_answer held[] = {
-    {.body = "{}", .how = WIRE_HOLD, ALWAYS}, {0}};
+    {.body = NODE_N, .how = WIRE_HOLD, ALWAYS}, {0}};
 
 /* Until so many requests are with the server; nothing is answered yet. */
 static void poll_until(struct kube_client *c, struct wire_server *s,
@@ -78,7 +78,7 @@ static void test_streams(void **state)
        .body = "{\"type\":\"ADDED\",\"object\":{}}\n",
        .how = WIRE_ENDLESS | WIRE_STALL,
        ALWAYS},
-      {.body = "{}", ALWAYS},
+      {.body = NODE_N, ALWAYS},
       {0}};
   static const struct kube_call_spec watch = {.verb = KUBE_WATCH,
                                               .resource = "pods",
@@ -128,7 +128,7 @@ static void test_cancel_body(void **state)
 {
   static const struct wire_answer rows[] = {
       {.body = PAGE(NODE("a"), ""), .cut = 120, .how = WIRE_STALL},
-      {.body = "{}"},
+      {.body = NODE_N},
       {0}};
   static const struct kube_call_spec list = {.verb = KUBE_LIST,
                                              .resource = "nodes"};
@@ -203,7 +203,7 @@ static void test_writes_once(void **state)
       CREATE, "delete pods ns=a name=p", "patch pods ns=a name=p",
       "update pods ns=a name=p", "apply pods ns=a name=p"};
   static const struct wire_answer rows[] = {
-      {.match = "GET", .body = "{}", ALWAYS},
+      {.match = "GET", .body = NODE_N, ALWAYS},
       {.how = WIRE_NOTHING, ALWAYS},
       {0}};
   (void)state;
@@ -222,14 +222,16 @@ static void test_writes_once(void **state)
 static void test_idle_close(void **state)
 {
   static const struct wire_answer rows[] = {
-      {.body = "{}", .how = WIRE_LAST, ALWAYS}, {0}};
+      {.match = "GET", .body = NODE_N, .how = WIRE_LAST, ALWAYS},
+      {.body = POD_P, .how = WIRE_LAST, ALWAYS},
+      {0}};
   (void)state;
   struct wire_server *s = wire_start(rows, NULL);
   struct kube_client *c = client_at(wire_url(s));
   for (int i = 0; i < 5; i++) {
     assert_answer(c, GET, OBJECT);
     assert_true(wire_await_gone(s));
-    assert_answer(c, CREATE, OBJECT);
+    assert_answer(c, CREATE, "object " POD_P);
     assert_true(wire_await_gone(s));
   }
   assert_int_equal(wire_seen(s).requests, 10);

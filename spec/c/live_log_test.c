@@ -42,7 +42,7 @@ static void test_slow_reader(void **state)
   char *body = long_log();
   const struct wire_answer rows[] = {
       {.match = "/log", .type = TEXT, .body = body},
-      {.body = "{}", .times = WIRE_ALWAYS},
+      {.body = NODE_N, .times = WIRE_ALWAYS},
       {0}};
   const struct kube_call_spec get = {
       .verb = KUBE_GET, .resource = "nodes", .name = "n"};
@@ -142,19 +142,19 @@ static void test_alone(void **state)
 {
   static const struct wire_answer rows[] = {
       {.match = "/log", .type = TEXT, .body = "a\n", .times = WIRE_ALWAYS},
-      {.body = "{}", .times = WIRE_ALWAYS},
+      {.body = NODE_N, .times = WIRE_ALWAYS},
       {0}};
   (void)state;
   struct wire_server *s = wire_start(rows, NULL);
   struct kube_client *c = client_at(wire_url(s));
   const char *text = NULL;
   size_t len = 0;
-  assert_answer(c, "get nodes name=n", "object {}");
+  assert_answer(c, "get nodes name=n", "object " NODE_N);
   struct kube_call *call = kube_client_start(c, &log_spec, NULL);
   assert_int_equal(next_news(call, &text, &len), KUBE_CALL_ITEM);
   assert_int_equal(next_news(call, &text, &len), KUBE_CALL_END);
   kube_call_close(call);
-  assert_answer(c, "get nodes name=n", "object {}");
+  assert_answer(c, "get nodes name=n", "object " NODE_N);
   assert_int_equal(wire_seen(s).connections, 2);
   kube_client_close(c);
   wire_stop(s);

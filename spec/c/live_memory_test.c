@@ -10,6 +10,7 @@
 #define ALWAYS .times = WIRE_ALWAYS
 
 #define NO_MEMORY "INTERNAL/memory"
+#define ODD       OBJECT_OF("v1", "Node", "\\u006e")
 
 struct task {
   const char *question;
@@ -19,17 +20,17 @@ struct task {
 };
 
 static const struct task tasks[] = {
-    {"get nodes name=n", "object", 14, false},
+    {"get nodes name=n", "object", sizeof ODD - 1, false},
     {"list nodes", "list", 3, true},
     {"list gadgets.acme.com", "list", 0, false},
     {"list gizmos.acme.com", "NOT_FOUND/api-not-served", 0, false},
     {"get nodes name=gone", "NOT_FOUND/not-found", 0, false},
     {"get pods ns=a name=p", "UNAUTHORIZED/forbidden", 0, false},
-    {"create pods ns=a", "object", 2, false},
+    {"create pods ns=a", "object", sizeof POD_P - 1, false},
 };
 
 static const struct wire_answer answers[] = {
-    {.match = "GET /api/v1/nodes/n ", .body = "{\"a\":\"\\u0062\"}", ALWAYS},
+    {.match = "GET /api/v1/nodes/n ", .body = ODD, ALWAYS},
     {.match = "continue=t1", .body = PAGE(NODE("c"), ""), ALWAYS},
     {.match = "GET /api/v1/nodes?",
      .body = PAGE(NODE("a") "," NODE("\\u0062"), "t1"),
@@ -59,7 +60,7 @@ static const struct wire_answer answers[] = {
              "\"resources\":[{\"name\":\"gadgets\",\"kind\":\"Gadget\"}]}",
      ALWAYS},
     {.match = "/gadgets", .body = "{\"items\":[]}", ALWAYS},
-    {.match = "POST", .http = 201, .body = "{}", ALWAYS},
+    {.match = "POST", .http = 201, .body = POD_P, ALWAYS},
     {0}};
 
 static struct wire_server *servers[2]; /* plain, TLS */

@@ -8,13 +8,13 @@
 
 #define ALWAYS .times = WIRE_ALWAYS
 #define GET    "get nodes name=n"
-#define OBJECT "object {}"
+#define OBJECT "object " NODE_N
 #define TUNNEL                                                                 \
   {                                                                            \
     .match = "CONNECT 127.0.0.1:", .how = WIRE_TUNNEL, ALWAYS                  \
   }
 
-static const struct wire_answer any[] = {{.body = "{}", ALWAYS}, {0}};
+static const struct wire_answer any[] = {{.body = NODE_N, ALWAYS}, {0}};
 static const struct wire_answer tunnel[] = {TUNNEL, {0}};
 static struct wire_pki pki;
 

@@ -8,10 +8,10 @@
 #define ALWAYS .times = WIRE_ALWAYS
 #define ANY                                                                    \
   {                                                                            \
-    .body = "{}", .times = WIRE_ALWAYS                                         \
+    .body = NODE_N, .times = WIRE_ALWAYS                                       \
   }
 #define GET    "get nodes name=n"
-#define OBJECT "object {}"
+#define OBJECT "object " NODE_N
 #define VERIFY "INTERNAL/tls-verify tls"
 
 static const struct wire_answer any[] = {ANY, {0}};
@@ -202,7 +202,7 @@ static void test_reuse(void **state)
 static void test_two_clusters(void **state)
 {
   static const struct wire_answer rows[] = {
-      {.body = "{}", .how = WIRE_HOLD, ALWAYS}, {0}};
+      {.body = NODE_N, .how = WIRE_HOLD, ALWAYS}, {0}};
   static const struct kube_call_spec spec = {
       .verb = KUBE_GET, .resource = "nodes", .name = "n"};
   enum { CALLS = 6 };
@@ -370,9 +370,9 @@ static void test_redirect(void **state)
 /* W12, W13: a refused credential is read anew, once a request. */
 static void test_token_file(void **state)
 {
-  static const struct wire_answer rows[] = {{.body = "{}"},
+  static const struct wire_answer rows[] = {{.body = NODE_N},
                                             {.http = 401},
-                                            {.body = "{}"},
+                                            {.body = NODE_N},
                                             {.http = 401, ALWAYS},
                                             {0}};
   static const char *const sent[] = {"one", "one", "two", "two", "three"};

@@ -8,7 +8,8 @@
 #include "kube_asker.h"
 #include "torture.h"
 
-/* Who is given which line of an index (design 9). Answers are {"v":N}. */
+/* Who is given which line of an index (design 9). Answers are nodes with
+ * {"v":N}. */
 
 #define STEPS 8
 
@@ -34,7 +35,7 @@ struct row {
 #define LINE(x)   "{" x "}\n"
 #define RUN(x)    LINE("\"verb\":\"run\"" x)
 #define GET       "get nodes name=n"
-#define V(n)      "object {\"v\":" #n "}"
+#define V(n)      "object " NODE_OF("n", #n)
 #define DIFFER    "INTERNAL/not-recorded served"
 #define END       "CANCELED/recorded-end served"
 
@@ -129,10 +130,10 @@ static const struct row table[] = {
 };
 
 static const struct file answers[] = {
-    {"1.json", "{\"v\":1}"},
-    {"2.json", "{\"v\":2}"},
-    {"3.json", "{\"v\":3}"},
-    {"4.json", "{\"v\":4}"},
+    {"1.json", NODE_OF("n", "1")},
+    {"2.json", NODE_OF("n", "2")},
+    {"3.json", NODE_OF("n", "3")},
+    {"4.json", NODE_OF("n", "4")},
     {"5.json", "{\"kind\":\"NodeList\",\"apiVersion\":\"v1\",\"metadata\":{"
                "\"resourceVersion\":\"1\"},\"items\":[{\"metadata\":{\"name\":"
                "\"n\"}}]}"},
