@@ -4,6 +4,19 @@
 local fleet = require "aicr.fleet"
 local plugins = require "aicr.fleet.plugins"
 
+local function require_offered(ctx, seen, resource, sets)
+  if resource == plugins.GPU then
+    fleet.fail_empty(ctx, seen)
+  end
+  local rows = plugins.without(seen, resource)
+  if #rows > 0 then
+    fleet.fail_short(ctx, seen, {
+      reason = "not-offered", what = resource .. " allocatable", need = 1, rows = rows,
+      why = ("%s is rolled out, but not to these nodes, or it finds no device there"):format(plugins.names(sets)),
+    })
+  end
+end
+
 return {
   name = "device-plugin",
   phase = "deployment",
@@ -12,13 +25,15 @@ return {
   timeout = "2m",
   needs = { fleet.needs, "list daemonsets.apps" },
   params = fleet.params {
+    nic_resource = { type = "string", default = "", help = "on premises: the resource of the NICs, such as rdma/ib" },
     daemonset = { type = "list", default = "", help = "NAMESPACE/NAME,…: the plug-ins, where they are not recognized" },
   },
   doc = [[
 What a node offers is what the device plug-in on it reports. The check takes the DaemonSets with a container of a known
 device plug-in (its image's name; recipes/platforms/fabric.yaml has them) and wants of each what kubectl rollout status
 wants: the current generation observed, every pod updated and available; and of those for one resource together at least
-a pod for each GPU node. The images' names are the plug-ins' own, no reference lists them.
+a pod for each GPU node, each of which must have some of the resource. The images' names are the plug-ins' own, no
+reference lists them.
 
 Where a resource is offered by none that is known, the check fails if nodes lack the resource, and is an error if they
 have it: then the parameter daemonset names the plug-in. GKE's networks and GPUs that are claimed as devices of DRA have
@@ -30,13 +45,17 @@ no plug-in of this kind and are left out; gpu-nodes, fabric-resources and dra-de
     ["not-rolled-out"] = "kubectl -n NAMESPACE rollout status daemonset NAME; kubectl -n NAMESPACE get pods -o wide",
     ["too-few-pods"] = "kubectl -n NAMESPACE describe daemonset NAME: its node selector and tolerations must let it"
       .. " onto every GPU node",
+    ["no-gpus-offered"] = "kubectl get pods -A -o wide | grep device-plugin; then the log of the pod on that node",
+    ["not-offered"] = "kubectl -n NAMESPACE get pods -o wide (of that DaemonSet): is one on the node? Then its log",
+    ["no-nic-resource"] = "kubectl get nodes -o yaml | grep -e rdma/ -e mlnxnics; --set nic_resource=NAME names"
+      .. " another resource",
     ["daemonset-missing"] = "kubectl get daemonsets -A; --set daemonset=NAMESPACE/NAME",
   },
 
   run = function(ctx)
-    local seen = fleet.read(ctx)
+    local seen = fleet.read(ctx, ctx.params.nic_resource)
     local sets = plugins.list(ctx)
-    local wanted, found = plugins.resources(seen), {}
+    local wanted, found = plugins.resources(ctx, seen), {}
     local named = plugins.named(ctx, sets)
     for _, resource in ipairs(wanted) do
       local of = named or plugins.offering(sets, resource)
@@ -44,6 +63,7 @@ no plug-in of this kind and are left out; gpu-nodes, fabric-resources and dra-de
         plugins.not_found(ctx, seen, resource, #sets)
       end
       plugins.require_rolled_out(ctx, seen, of)
+      require_offered(ctx, seen, resource, of)
       found[#found + 1] = ("%s by %s"):format(resource, plugins.names(of))
     end
     if #wanted == 0 then

@@ -66,7 +66,7 @@ not looked at.]],
     for _, wanted in ipairs(seen.fabric.classes) do
       local driver = classes.driver(ctx, class_of(ctx, seen, wanted.name), wanted)
       require_devices(ctx, seen, wanted, driver)
-      found[#found + 1] = ("%d devices of %s"):format(wanted.count, wanted.name)
+      found[#found + 1] = ("%d devices of driver %s (class %s)"):format(wanted.count, driver, wanted.name)
     end
     return ("%s have %s"):format(fleet.covered(ctx, seen), table.concat(found, ", "))
   end,

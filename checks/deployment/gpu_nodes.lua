@@ -10,18 +10,32 @@ local function most(nodes)
   return n
 end
 
-local function fail_empty(ctx, seen)
-  local empty = {}
-  for _, row in ipairs(seen.excluded) do
-    empty[#empty + 1] = row.empty and { name = row.node } or nil
+-- Parts and shares of GPUs are offered under the name of whole ones.
+local function fail_cut(ctx, seen)
+  local cut = {}
+  for _, node in ipairs(ctx.params.gpus and {} or seen.nodes) do
+    cut[#cut + 1] = node.cut and not seen.fabric.claimed_gpus and node or nil
   end
-  if #empty > 0 then
-    fleet.covered(ctx, seen)
+  if #cut > 0 then
+    ctx:coverage { verified = #seen.nodes - #cut, total = seen.total }
     ctx:fail {
-      reason = "no-gpus-offered",
-      message = ("%d of %d GPU nodes are ready but offer no GPU: %s"):format(#empty, seen.total,
-        fleet.node_names(empty)),
+      code = "CONFLICT", reason = "gpus-cut",
+      message = ("%d of %d GPU nodes offer parts or shares of GPUs, which look like as many GPUs (their product ends in"
+        .. " -MIG-… or -SHARED): %s"):format(#cut, #seen.nodes, fleet.node_names(cut)),
     }
+  end
+end
+
+-- A device plug-in takes a GPU that is not well out of what is allocatable; the capacity keeps it.
+local function fail_unwell(ctx, seen)
+  local rows = seen.fabric.claimed_gpus and {} or fleet.short_of(seen, fleet.gpu_capacity, function(node)
+    return node.gpus
+  end)
+  if #rows > 0 then
+    fleet.fail_short(ctx, seen, {
+      reason = "unwell-gpus", what = "GPUs allocatable than they have", rows = rows,
+      why = "the device plug-in does not offer a GPU that it finds unhealthy",
+    })
   end
 end
 
@@ -36,13 +50,17 @@ return {
   doc = [[
 A job that wants eight GPUs of each node does not start on one that offers seven, and no message says so: its pod stays
 Pending. The check looks at every node that is marked as a GPU node (labels of GPU feature discovery, node feature
-discovery or GKE, or a capacity of nvidia.com/gpu) and wants on each as many allocatable GPUs as the architecture has;
-where that is not known, as many as on the node with most. Where the platform hands out GPUs by claims, they are the
-devices of the driver gpu.nvidia.com.
+discovery, GKE, AKS or Karpenter, or some nvidia.com/gpu) and wants on each as many allocatable GPUs as the architecture
+has; where that is not known, as many as on the node with most. Where the platform hands out GPUs by claims, they are
+the devices of the driver gpu.nvidia.com.
 
-Nodes that are cordoned or not ready are listed with the reason and count as not verified; a ready node that offers no
-GPU fails. With the parameter nodes, or a number of nodes in the recipe, fewer nodes than that fail. Nodes of two
-architectures are an error until the parameter arch says which are meant.]],
+A node that offers fewer GPUs than its capacity fails too: the device plug-in finds one unhealthy. So do parts (MIG) and
+shares (time slicing) of GPUs, which are offered under the same name, unless the parameter gpus says how many are meant.
+
+Nodes that are cordoned, not ready or tainted as out of use (by Kubernetes, its cloud or an autoscaler) are listed with
+the reason and count as not verified; a ready node that offers no GPU fails. With the parameter nodes, or a number of
+nodes in the recipe, fewer nodes than that fail. Nodes of two architectures are an error until the parameter arch says
+which are meant.]],
   fixes = {
     ["no-gpu-nodes"] = "kubectl get nodes -L nvidia.com/gpu.product,nvidia.com/gpu.present; if the nodes have GPUs and"
       .. " no label, choose them with --set node_selector=KEY=VALUE",
@@ -51,21 +69,28 @@ architectures are an error until the parameter arch says which are meant.]],
       .. " on that node",
     ["too-few-gpus"] = "kubectl describe node NODE; nvidia-smi on it names a GPU that fell off. Where the nodes are"
       .. " meant to have fewer: --set gpus=N",
+    ["gpus-cut"] = "kubectl get nodes -L nvidia.com/gpu.product,nvidia.com/mig.config,nvidia.com/gpu.replicas; where"
+      .. " parts are meant: --set gpus=N",
+    ["unwell-gpus"] = "kubectl describe node NODE (Capacity, Allocatable); nvidia-smi and dmesg on it (Xid) say which"
+      .. " GPU and why",
     ["too-few-nodes"] = "kubectl get nodes -L nvidia.com/gpu.product; --set nodes=N where fewer are meant",
   },
 
   run = function(ctx)
     local seen = fleet.read(ctx)
-    fail_empty(ctx, seen)
-    local need = seen.sizes_known and seen.sizes.GpusPerNode or most(seen.nodes)
+    fleet.fail_empty(ctx, seen)
+    fail_cut(ctx, seen)
+    local need = seen.gpus_known and seen.sizes.GpusPerNode or most(seen.nodes)
     local short = fleet.short_of(seen, need, function(node) return node.gpus end)
     if #short > 0 then
       fleet.fail_short(ctx, seen, {
         reason = "too-few-gpus", what = "GPUs allocatable", need = need, rows = short,
         why = ("%s; a job that asks for %d GPUs of a node stays Pending there"):format(
-          seen.sizes_known and seen.arch .. " nodes have " .. need or "other nodes have " .. need, need),
+          ctx.params.gpus and "so many are asked for" or (seen.gpus_known and seen.arch or "other") .. " nodes have "
+            .. need, need),
       })
     end
+    fail_unwell(ctx, seen)
     local more = fleet.short_of(seen, most(seen.nodes), function(node) return node.gpus end)
     if #more > 0 then
       fleet.fail_short(ctx, seen, {

@@ -124,9 +124,22 @@ local function no_nodes(ctx, seen, why)
   ctx:fail { code = "NOT_FOUND", reason = "no-gpu-nodes", message = ("none of %d nodes %s"):format(seen, why) }
 end
 
+-- The ResourceSlices, where nodes may have GPUs as devices of DRA that no label and no resource tells of. Where labels
+-- tell of some, they are read if they can be: other nodes may have none.
+local function slices_for(ctx, fleet, marked, silent)
+  if #marked == 0 or silent > 0 and not asked_architecture(ctx) then
+    return devices.slices(ctx, fleet)
+  end
+  for _, one in ipairs(marked) do
+    if one.offers[node.GPU] == nil then
+      return (ctx:try(devices.slices, ctx, fleet))
+    end
+  end
+end
+
 -- The nodes that are marked as GPU nodes, or that a selector chose, or that have devices of GPUs.
-local function gpu_nodes(ctx, fleet)
-  local all = node.list(ctx)
+local function gpu_nodes(ctx, fleet, resource)
+  local all = node.list(ctx, resource)
   local chosen = #ctx.params.node_selector > 0
   local marked, silent = {}, 0
   for _, one in ipairs(all) do
@@ -135,8 +148,9 @@ local function gpu_nodes(ctx, fleet)
       silent = silent + (one.arch == "" and 1 or 0)
     end
   end
-  if #marked == 0 or silent > 0 and not asked_architecture(ctx) then
-    local products = detect.products_of_slices(devices.slices(ctx, fleet))
+  local slices = slices_for(ctx, fleet, marked, silent)
+  if slices then
+    local products = detect.products_of_slices(slices)
     marked = {}
     for _, one in ipairs(all) do
       local product = products[one.name]
@@ -170,15 +184,17 @@ end
 --- when none is left; raises `mixed-platforms`, `platform-unknown`, `mixed-architectures`, `architecture-unknown`,
 --- `architecture`, `quantity`, `size`, and what the client raises, none of them verdicts.
 ---@param ctx aicr.ctx
+---@param resource? string one that the check asks nodes for and only a parameter names
 ---@return aicr.fleet.Fleet
-function M.read(ctx)
+function M.read(ctx, resource)
   local fleet = { asked = asked_nodes(ctx) }
-  local nodes, seen = gpu_nodes(ctx, fleet)
+  local nodes, seen = gpu_nodes(ctx, fleet, resource)
   fleet.platform = decide_platform(ctx, nodes)
   fleet.arch, fleet.by = decide_architecture(ctx, nodes)
   local params = ctx.params
   fleet.sizes = platform.sizes(fleet.arch, fleet.platform, { gpus = params.gpus, nics = params.nics })
-  fleet.sizes_known = fleet.sizes.warning == nil
+  fleet.arch_known = platform.gpu_defaults(fleet.arch, fleet.platform).known
+  fleet.gpus_known = fleet.arch_known or params.gpus ~= nil
   fleet.fabric = fabric.fabric(fleet.platform, fleet.arch, fleet.sizes)
   count_gpus(ctx, fleet, nodes)
   fleet.nodes, fleet.excluded, fleet.others = excluded.sort(nodes, fleet.arch, asked_architecture(ctx) ~= nil)
@@ -212,6 +228,23 @@ function M.covered(ctx, fleet, verified)
   return words
 end
 
+--- Ends the check with CONFLICT/`no-gpus-offered` where nodes are ready but offer no GPU.
+---@param ctx aicr.ctx
+---@param fleet aicr.fleet.Fleet
+function M.fail_empty(ctx, fleet)
+  local empty = {}
+  for _, row in ipairs(fleet.excluded) do
+    empty[#empty + 1] = row.empty and { name = row.node } or nil
+  end
+  if #empty > 0 then
+    M.covered(ctx, fleet)
+    ctx:fail {
+      reason = "no-gpus-offered",
+      message = ("%d of %d GPU nodes are ready but offer no GPU: %s"):format(#empty, fleet.total, M.node_names(empty)),
+    }
+  end
+end
+
 --- Ends the check as a skip: the fabric needs nothing of that kind there, or nothing is known of it.
 ---@param ctx aicr.ctx
 ---@param fleet aicr.fleet.Fleet
@@ -222,6 +255,11 @@ function M.skip(ctx, fleet, what)
     ctx:skip {
       reason = "not-known",
       message = ("%s has no row for %s: nothing is known of what its fabric needs"):format(fabric.FILE, where),
+    }
+  elseif not fleet.arch_known and ctx.params.nics == nil then
+    ctx:skip {
+      reason = "not-known",
+      message = ("how many NICs nodes of %s have is not known; say it with --set nics=N"):format(where),
     }
   end
   ctx:skip {
@@ -248,17 +286,24 @@ function M.amount(one, resource)
   return node.amount(one, resource)
 end
 
+--- How many GPUs a node says that it has, well or not; 0 where it says none.
+---@param one aicr.fleet.Node
+---@return integer
+function M.gpu_capacity(one)
+  return node.gpu_capacity(one)
+end
+
 --- The rows of nodes that have less than they need: `{k = node, l = needed, r = has}`, for a comparison.
 ---@param fleet aicr.fleet.Fleet
----@param need integer
+---@param need integer|fun(one: aicr.fleet.Node): integer
 ---@param has fun(one: aicr.fleet.Node): integer
 ---@return table[]
 function M.short_of(fleet, need, has)
   local rows = {}
   for _, one in ipairs(fleet.nodes) do
-    local n = has(one)
-    if n < need then
-      rows[#rows + 1] = { k = one.name, l = tostring(need), r = tostring(n) }
+    local n, wanted = has(one), type(need) == "function" and need(one) or need
+    if n < wanted then
+      rows[#rows + 1] = { k = one.name, l = tostring(wanted), r = tostring(n) }
     end
   end
   return rows
@@ -267,17 +312,18 @@ end
 --- Ends the check with such rows: a fail that names the nodes and both sides.
 ---@param ctx aicr.ctx
 ---@param fleet aicr.fleet.Fleet
----@param t {reason: string, what: string, need: integer, rows: table[], why: string?, fix: string?}
+---@param t {reason: string, what: string, need: integer|nil, rows: table[], why: string?, fix: string?} need: nil where
+---  it differs
 function M.fail_short(ctx, fleet, t)
   local words = {}
   for i, row in ipairs(t.rows) do
-    words[i] = ("%s (%s)"):format(text.printable(row.k), row.r)
+    words[i] = ("%s (%s%s)"):format(text.printable(row.k), row.r, t.need and "" or " of " .. row.l)
   end
   ctx:coverage { verified = #fleet.nodes - #t.rows, total = fleet.total }
   ctx:fail {
     code = "CONFLICT", reason = t.reason, why = t.why, fix = t.fix,
-    message = ("%d of %d GPU nodes have fewer than %d %s: %s"):format(#t.rows, #fleet.nodes, t.need, t.what,
-      excluded.some(words)),
+    message = ("%d of %d GPU nodes have fewer %s: %s"):format(#t.rows, #fleet.nodes,
+      t.need and ("than %d %s"):format(t.need, t.what) or t.what, excluded.some(words)),
     details = { diff = { key = "node", left = "required", right = "on the node", rows = t.rows } },
   }
 end

@@ -13,6 +13,18 @@ describe("compute-domains", function()
       devices = { [DRIVER] = 1 }, outcome = "error", reason = "forbidden", change = fleet.unreadable(fleet.DOMAINS),
     },
     {
+      "a driver that says what its devices are", arch = "gb200", gpus = 4, domains = true, devices = { [DRIVER] = 1 },
+      outcome = "pass", coverage = { 3, 3 },
+    },
+    {
+      "no device class to claim a channel from", arch = "gb200", gpus = 4, domains = true,
+      devices = { [DRIVER] = 1 }, outcome = "fail", code = "NOT_FOUND", reason = "no-device-class", coverage = { 0, 3 },
+      says = { "none of 1 device classes selects devices of driver compute-domain.nvidia.com" },
+      change = function(parts)
+        parts.lists[fleet.CLASSES].items = { fleet.class("gpu.nvidia.com", "gpu.nvidia.com") }
+      end,
+    },
+    {
       "no API for the claims of ComputeDomains", arch = "gb200", gpus = 4, domains = true,
       outcome = "fail", reason = "api-not-served", says = { "NVIDIA DRA driver" },
       change = function(parts) recording.remove_group(parts, "resource.k8s.io") end,

@@ -15,6 +15,15 @@ local function image(text)
   return set(function(of) of.spec.template.spec.containers[1].image = text end)
 end
 
+local EFA <const> = "vpc.amazonaws.com/efa"
+
+local function plugin(name, pods)
+  return function(parts)
+    local items = parts.lists[fleet.DAEMONSETS].items
+    items[#items + 1] = fleet.daemonset("kube-system", name, "r/" .. name .. ":v1", pods)
+  end
+end
+
 describe("device-plugin", function()
   fleet.rows(it, "device-plugin", {
     {
@@ -63,6 +72,37 @@ describe("device-plugin", function()
       code = "INVALID_REQUEST", reason = "device-plugin-unknown",
       says = { "none of 2 DaemonSets is known to offer nvidia.com/gpu", "daemonset=NAMESPACE/NAME" },
       coverage = { 0, 3 },
+    },
+    {
+      "as many pods as nodes, but not on them", outcome = "fail", reason = "not-offered", coverage = { 2, 3 },
+      says = { "fewer than 1 vpc.amazonaws.com/efa allocatable: n2 (0)", "is one on the node?" }, arch = "h100",
+      resources = { [EFA] = "32" },
+      change = function(parts)
+        plugin("aws-efa-k8s-device-plugin", 3)(parts)
+        fleet.find(parts, fleet.NODES, "n2").status.allocatable[EFA] = "0"
+      end,
+    },
+    {
+      "a node without a GPU to offer", outcome = "fail", reason = "no-gpus-offered", coverage = { 2, 3 },
+      says = { "1 of 3 GPU nodes are ready but offer no GPU: n2" },
+      change = function(parts)
+        fleet.find(parts, fleet.NODES, "n2").status.allocatable["nvidia.com/gpu"] = nil
+      end,
+    },
+    {
+      "the plug-in of NICs on premises", platform = "onprem", arch = "b200", resources = { ["rdma/ib"] = "8" },
+      change = plugin("k8s-rdma-shared-dev-plugin", 3), outcome = "pass", coverage = { 3, 3 },
+      says = { "rdma/ib by kube-system/k8s-rdma-shared-dev-plugin" },
+    },
+    {
+      "the plug-in of NICs on premises, not on all nodes", platform = "onprem", arch = "b200",
+      change = plugin("k8s-rdma-shared-dev-plugin", 2),
+      resources = { ["rdma/ib"] = "8" }, outcome = "fail", reason = "too-few-pods",
+    },
+    {
+      "NICs on premises that no plug-in is known of", platform = "onprem", arch = "b200", outcome = "error",
+      resources = { ["site/nic"] = "8" }, args = { "--set", "nic_resource=site/nic" },
+      reason = "device-plugin-unknown", says = { "site/nic" },
     },
     {
       "one that was named", change = image "r/site-plugin:1", outcome = "pass",

@@ -36,6 +36,28 @@ describe("dra-devices", function()
       change = fleet.unreadable(fleet.SLICES),
     },
     {
+      "devices that are not well", arch = "gb300", gpus = 4, outcome = "fail", reason = "too-few-devices",
+      says = { "1 of 3", "n2 (7)" }, devices = { d = 8 }, classes = { fleet.class("roce.networking.k8s.aws", "d") },
+      change = function(parts)
+        local devices = fleet.find(parts, fleet.SLICES, "n2-d").spec.devices
+        devices[1].taints = { { key = "d/unhealthy", effect = "NoExecute" } }
+        devices[2].taints = { { key = "d/note", effect = "None" } }
+      end,
+    },
+    {
+      "devices that a driver calls by a type of its own", arch = "gb300", gpus = 4, outcome = "pass",
+      classes = { fleet.class("roce.networking.k8s.aws", "d") }, devices = { d = 8 }, coverage = { 3, 3 },
+      says = { "8 devices of driver d (class roce.networking.k8s.aws)" },
+      change = function(parts)
+        fleet.find(parts, fleet.SLICES, "n1-d").spec.devices[1].attributes = { type = { string = "nic" } }
+      end,
+    },
+    {
+      "a pool of which a slice is missing", arch = "gb300", gpus = 4, outcome = "fail", reason = "too-few-devices",
+      says = { "n3 (0)" }, devices = { d = 8 }, classes = { fleet.class("roce.networking.k8s.aws", "d") },
+      change = function(parts) fleet.find(parts, fleet.SLICES, "n3-d").spec.pool.resourceSliceCount = 2 end,
+    },
+    {
       "a pool that was replaced", arch = "gb300", gpus = 4, outcome = "fail",
       reason = "too-few-devices", says = { "1 of 3", "n1 (7)" }, devices = { d = 8 },
       classes = { fleet.class("roce.networking.k8s.aws", "d") },

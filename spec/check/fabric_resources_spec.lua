@@ -11,6 +11,11 @@ local function offer(node, resource, amount)
   end
 end
 
+local NETWORKS <const> = {}
+for i = 1, 8 do
+  NETWORKS["networking.gke.io.networks/net" .. i] = "1"
+end
+
 describe("fabric-resources", function()
   fleet.rows(it, "fabric-resources", {
     {
@@ -40,6 +45,25 @@ describe("fabric-resources", function()
       "a NIC resource that was meant and is not offered", platform = "onprem", arch = "b200", outcome = "fail",
       resources = { [MLNX] = "8" }, args = { "--set", "nic_resource=" .. RDMA }, reason = "too-few-resources",
       says = { "3 of 3 GPU nodes have fewer than 8 rdma/ib allocatable: n1 (0)" }, coverage = { 0, 3 },
+    },
+    {
+      "a NIC resource of a name that nobody knows", platform = "onprem", arch = "b200", outcome = "pass",
+      resources = { ["site.example/nic"] = "8", [MLNX] = "8" }, args = { "--set", "nic_resource=site.example/nic" },
+      says = { "8 site.example/nic" }, coverage = { 3, 3 },
+    },
+    {
+      "NICs of an architecture that nobody knows", platform = "azure", arch = "v100", resources = { [MLNX] = "8" },
+      outcome = "skip", reason = "not-known", says = { "how many NICs nodes of azure tesla have is not known" },
+    },
+    {
+      "NICs of an architecture that nobody knows, as they were said", platform = "azure", arch = "v100",
+      resources = { [MLNX] = "8" }, change = offer("n3", MLNX, "7"), args = { "--set", "nics=8" }, outcome = "fail",
+      reason = "too-few-resources", says = { "n3 (7)" },
+    },
+    {
+      "a network of GKE of which a node has none left", platform = "gcp", arch = "h100", outcome = "fail",
+      reason = "too-few-networks", says = { "7 networks" }, resources = NETWORKS,
+      change = offer("n2", "networking.gke.io.networks/net3", "0"),
     },
     {
       "no NIC resource at all", platform = "onprem", arch = "b200", outcome = "fail", reason = "no-nic-resource",

@@ -103,7 +103,8 @@ local CASES <const> = {
     suite = "aws_efa", platform = "aws", arch = "gb300", gpus = 4, domains_served = true,
     devices = { [DOMAIN] = 2, ["dra.networking.k8s.aws"] = 8 },
     classes = { fleet.class("roce.networking.k8s.aws", "dra.networking.k8s.aws") },
-    fabric = NEEDED, dra = passes "8 devices of roce.networking.k8s.aws", domains = passes(DOMAIN),
+    fabric = NEEDED, dra = passes "8 devices of driver dra.networking.k8s.aws (class roce.networking.k8s.aws)",
+    domains = passes(DOMAIN),
     faults = {
       THREE,
       {
@@ -173,7 +174,8 @@ local CASES <const> = {
   },
   {
     suite = "onprem", platform = "onprem", arch = "b200", gpus = 8, resources = { [RDMA] = "8", ["rdma/few"] = "2" },
-    fabric = passes "8 rdma/ib", dra = NEEDED, domains = NEEDED,
+    fabric = passes "8 rdma/ib", dra = NEEDED, domains = NEEDED, plugins = { RDMA_PLUGIN },
+    plugin = passes "rdma/ib by kube-system/rdma-shared-dp-ds",
     faults = {
       {
         check = "fabric-resources", change = offer("n1", RDMA, "1"), outcome = "fail", reason = "no-nic-resource",
@@ -193,7 +195,7 @@ local CASES <const> = {
   },
   {
     suite = "onprem", platform = "onprem", arch = "gb200", gpus = 4, resources = { [MLNX] = "8" },
-    domains_served = true, devices = { [DOMAIN] = 2 },
+    domains_served = true, devices = { [DOMAIN] = 2 }, plugins = { RDMA_PLUGIN },
     fabric = passes "8 nvidia.com/mlnxnics", dra = NEEDED, domains = passes(DOMAIN), faults = { THREE, NO_DOMAINS },
   },
   {
@@ -209,8 +211,8 @@ local CASES <const> = {
   {
     suite = "nscale", platform = "nscale", arch = "b200", gpus = 0, devices = { [GPUS] = 8, ["rdma.nscale.com"] = 8 },
     classes = { fleet.class(GPUS), fleet.class("rdma.nscale.com", "rdma.nscale.com") },
-    fabric = NEEDED, dra = passes "8 devices of gpu.nvidia.com, 8 devices of rdma.nscale.com", domains = NEEDED,
-    plugin = NEEDED,
+    fabric = NEEDED, domains = NEEDED, plugin = NEEDED,
+    dra = passes("8 devices of driver gpu.nvidia.com (class gpu.nvidia.com), 8 devices of driver rdma.nscale.com"),
     faults = {
       {
         check = "dra-devices", change = without(fleet.CLASSES, "rdma.nscale.com"), outcome = "fail",

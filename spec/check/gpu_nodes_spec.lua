@@ -95,8 +95,14 @@ local ROWS <const> = {
     says = { "none of 3 GPU nodes can be looked at: n1 (cordoned), n2 (cordoned), n3 (cordoned)", "kubectl uncordon" },
   },
   {
-    "no GPU node", change = unmarked, outcome = "fail", code = "NOT_FOUND", reason = "no-gpu-nodes",
+    "no GPU node", outcome = "fail", code = "NOT_FOUND", reason = "no-gpu-nodes",
     says = { "none of 4 nodes is a GPU node", "node_selector=KEY=VALUE" }, coverage = { 0, 0 },
+    change = function(parts)
+      unmarked(parts)
+      for i = 1, 3 do
+        node(parts, "n" .. i).status.allocatable[GPU] = nil
+      end
+    end,
   },
   {
     "a ready node that offers nothing", change = function(parts) node(parts, "n3").status.allocatable[GPU] = "0" end,
@@ -118,8 +124,105 @@ local ROWS <const> = {
   },
   {
     "more GPUs on one node than its architecture has", args = { "--set", "gpus=4" },
-    change = function(parts) node(parts, "n1").status.allocatable[GPU] = "4" end,
+    change = function(parts)
+      local of = node(parts, "n1").status
+      of.allocatable[GPU], of.capacity[GPU] = "4", "4"
+    end,
     outcome = "fail", reason = "uneven-gpus", says = { "n1 (4)", "node_selector=KEY=VALUE" },
+  },
+  {
+    "fewer GPUs than are asked for, of an architecture that nobody knows", args = { "--set", "gpus=8" }, gpus = 4,
+    change = each_label(PRODUCT, "Tesla-V100-SXM2"), outcome = "fail", reason = "too-few-gpus",
+    says = { "fewer than 8", "n1 (4), n2 (4), n3 (4)", "so many are asked for" },
+  },
+  {
+    "as many GPUs as on others, but not all that there are", gpus = 8, outcome = "fail", reason = "unwell-gpus",
+    change = function(parts)
+      each_label(PRODUCT, "Tesla-V100-SXM2")(parts)
+      for i = 1, 3 do
+        node(parts, "n" .. i).status.allocatable[GPU] = "7"
+      end
+    end,
+    says = { "3 of 3 GPU nodes have fewer GPUs allocatable than they have: n1 (7 of 8)", "Xid" }, coverage = { 0, 3 },
+  },
+  {
+    "fewer GPUs than there are, though more than are asked for", args = { "--set", "gpus=4" }, outcome = "fail",
+    reason = "unwell-gpus", says = { "n3 (6 of 8)" }, coverage = { 2, 3 },
+    change = function(parts)
+      for i = 1, 3 do
+        node(parts, "n" .. i).status.allocatable[GPU] = "6"
+        node(parts, "n" .. i).status.capacity[GPU] = i < 3 and "6" or "8"
+      end
+    end,
+  },
+  {
+    "parts of GPUs", gpus = 56, change = each_label(PRODUCT, "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb"), outcome = "fail",
+    reason = "gpus-cut", says = { "3 of 3 GPU nodes offer parts or shares", "n1, n2, n3", "--set gpus=N" },
+    coverage = { 0, 3 },
+  },
+  {
+    "shares of GPUs", gpus = 32, outcome = "fail", reason = "gpus-cut", says = { "1 of 3", ": n2" },
+    change = function(parts) node(parts, "n2").metadata.labels[PRODUCT] = "NVIDIA-H100-80GB-HBM3-SHARED" end,
+  },
+  {
+    "parts of GPUs that are meant", gpus = 56, change = each_label(PRODUCT, "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb"),
+    args = { "--set", "gpus=56" }, outcome = "pass", says = { "offer 56 GPUs each" },
+  },
+  {
+    "half a GPU", change = function(parts) node(parts, "n3").status.allocatable[GPU] = "7500m" end,
+    outcome = "error", reason = "quantity",
+    says = { "node n3: allocatable of nvidia.com/gpu is no whole number: 7500m" },
+  },
+  {
+    "a node that an autoscaler removes", outcome = "pass", coverage = { 2, 3 },
+    says = { "2 of 3 GPU nodes (left out: n2 (tainted ToBeDeletedByClusterAutoscaler))" },
+    change = function(parts)
+      node(parts, "n2").spec.taints = { { key = "ToBeDeletedByClusterAutoscaler", value = "1", effect = "NoSchedule" } }
+    end,
+  },
+  {
+    "a node that Kubernetes keeps pods away from", outcome = "pass", coverage = { 2, 3 },
+    says = { "n2 (tainted node.kubernetes.io/disk-pressure)" },
+    change = function(parts)
+      node(parts, "n2").spec.taints = {
+        { key = "nvidia.com/gpu", value = "present", effect = "NoSchedule" },
+        { key = "node.kubernetes.io/disk-pressure", effect = "NoSchedule" },
+      }
+    end,
+  },
+  {
+    "taints that pods tolerate, or that keep none away", outcome = "pass", coverage = { 3, 3 },
+    change = function(parts)
+      node(parts, "n2").spec.taints = {
+        { key = "nvidia.com/gpu", value = "present", effect = "NoSchedule" },
+        { key = "node.kubernetes.io/disk-pressure", effect = "PreferNoSchedule" },
+        { key = "dedicated", value = "train", effect = "NoSchedule" },
+      }
+    end,
+  },
+  {
+    "a node that has GPUs as devices where others have them as a resource", outcome = "fail",
+    reason = "no-gpus-offered", says = { "cpu-1, n1" }, coverage = { 2, 4 },
+    change = function(parts)
+      node(parts, "n1").status.allocatable[GPU] = nil
+      parts.lists[fleet.SLICES].items[1] =
+        fleet.slice("cpu-1", "gpu.nvidia.com", 8, { productName = { string = "NVIDIA H100 80GB HBM3" } })
+    end,
+  },
+  {
+    "a node with only what its cloud says of it", outcome = "fail", reason = "no-gpus-offered", says = { "cpu-1" },
+    change = function(parts)
+      node(parts, "cpu-1").metadata.labels["karpenter.k8s.aws/instance-gpu-name"] = "h100"
+    end,
+  },
+  {
+    "a node that offers GPUs and says of none", outcome = "pass", coverage = { 3, 4 },
+    says = { "cpu-1 (does not say which GPUs it has)" },
+    change = function(parts) node(parts, "cpu-1").status.allocatable[GPU] = "8" end,
+  },
+  {
+    "labels that are none", outcome = "error", code = "INTERNAL", reason = "malformed", says = { "node n2 is not of" },
+    change = function(parts) node(parts, "n2").metadata.labels[PRODUCT] = 100 end,
   },
   {
     "fewer GPUs, as they are meant", args = { "--set", "gpus=4" }, gpus = 4, outcome = "pass",
@@ -250,6 +353,7 @@ describe(NAME, function()
     local result = check {
       platform = "onprem", args = { "--set", "arch=h100" },
       change = function(parts)
+        node(parts, "n1").spec.taints = { { key = "dedicated", value = "train", effect = "NoExecute" } }
         node(parts, "n2").spec.unschedulable = true
         node(parts, "n3").metadata.labels[PRODUCT] = "NVIDIA-L40S"
       end,
@@ -258,7 +362,7 @@ describe(NAME, function()
     for _, words in ipairs {
       "the platform is onprem as was said; node n1 looks like aws: its provider ID starts with aws://",
       "onprem h100 (parameter arch): 2 GPU nodes, 1 of them looked at", "left out: n2 (cordoned)",
-      "of another architecture: n3 (l40s)",
+      "of another architecture: n3 (l40s)", "taints that pods must tolerate: dedicated=train:NoExecute on 1 of 1",
     } do
       assert.truthy(told:find(words, 1, true), ("%q not in %s"):format(words, told))
     end

@@ -14,6 +14,10 @@ M.DAEMONSETS = "apps/v1/daemonsets"
 M.SLICES = "resource.k8s.io/v1/resourceslices"
 M.CLASSES = "resource.k8s.io/v1/deviceclasses"
 M.DOMAINS = "resource.nvidia.com/v1beta1/computedomains"
+M.DOMAIN_DRIVER = "compute-domain.nvidia.com"
+
+-- The ComputeDomain driver says of its devices what they are.
+local CHANNEL <const> = { type = { string = "channel" } }
 
 local KINDS <const> = {
   [M.NODES] = "NodeList", [M.DAEMONSETS] = "DaemonSetList", [M.SLICES] = "ResourceSliceList",
@@ -23,6 +27,7 @@ local KINDS <const> = {
 M.PRODUCTS = {
   h100 = "NVIDIA-H100-80GB-HBM3", a100 = "NVIDIA-A100-SXM4-80GB", b200 = "NVIDIA-B200", gb200 = "NVIDIA-GB200",
   gb300 = "NVIDIA-GB300", l40s = "NVIDIA-L40S", rtxpro6000 = "NVIDIA-RTX-PRO-6000-Blackwell",
+  v100 = "Tesla-V100-SXM2-16GB",
 }
 
 -- What the nodes of a platform say: provider ID, labels.
@@ -130,6 +135,9 @@ local function serve_domains(parts)
     } },
   }
   parts.lists[M.DOMAINS] = list(M.DOMAINS, {})
+  local classes = parts.lists[M.CLASSES].items
+  classes[#classes + 1] = M.class("compute-domain-daemon.nvidia.com", M.DOMAIN_DRIVER)
+  classes[#classes + 1] = M.class("compute-domain-default-channel.nvidia.com", M.DOMAIN_DRIVER)
 end
 
 local GPU_PLUGIN <const> = "nvcr.io/nvidia/k8s-device-plugin:v0.17.1"
@@ -145,7 +153,7 @@ function M.cluster(opts)
   for i = 1, count do
     nodes[i] = M.node(i, opts)
     for driver, n in pairs(opts.devices or {}) do
-      slices[#slices + 1] = M.slice("n" .. i, driver, n)
+      slices[#slices + 1] = M.slice("n" .. i, driver, n, driver == M.DOMAIN_DRIVER and CHANNEL or nil)
     end
   end
   nodes[#nodes + 1] = {

@@ -5,8 +5,10 @@ local text = require "aicr.native.text"
 
 local M = {}
 
--- What the class's own expressions compare device.driver with.
-local function selected(class)
+--- The driver that the class's own expressions compare device.driver with, nil where they name none.
+---@param class table the DeviceClass
+---@return string|nil
+function M.selected(class)
   for _, selector in ipairs(class.spec and class.spec.selectors or {}) do
     local expression = selector.cel and selector.cel.expression or ""
     local driver = expression:match "device%.driver%s*==%s*[\"']([%w.-]+)[\"']"
@@ -37,7 +39,7 @@ end
 ---@param wanted {name: string, driver: string?}
 ---@return string
 function M.driver(ctx, class, wanted)
-  local driver = given(ctx, wanted.name) or wanted.driver or selected(class)
+  local driver = given(ctx, wanted.name) or wanted.driver or M.selected(class)
   if not driver then
     errors.raise {
       code = "INVALID_REQUEST", reason = "driver-unknown",

@@ -50,6 +50,8 @@ local function reason_of(one, said)
     return ("not ready: condition Ready is %s"):format(text.printable(one.ready))
   elseif one.cordoned then
     return "cordoned"
+  elseif one.out_of_use then
+    return "tainted " .. text.printable(one.out_of_use)
   elseif one.arch == "" and not said then
     return "does not say which GPUs it has"
   elseif one.gpus == 0 then
@@ -72,7 +74,7 @@ function M.sort(nodes, arch, said)
     if one.arch ~= "" and one.arch ~= arch then
       others[#others + 1] = { node = one.name, reason = text.printable(one.arch) }
     elseif reason then
-      local usable = one.ready == "True" and not one.cordoned
+      local usable = one.ready == "True" and not one.cordoned and not one.out_of_use
       excluded[#excluded + 1] = { node = one.name, reason = reason, empty = usable and one.gpus == 0 }
     else
       kept[#kept + 1] = one
@@ -92,12 +94,30 @@ local function tell(ctx, what, rows)
   end
 end
 
---- Puts both lists into the report.
+-- Taints that pods must tolerate, with how many of the nodes have them: "dedicated=train:NoSchedule on 1 of 3".
+local function tell_taints(ctx, nodes)
+  local counts, words = {}, {}
+  for _, one in ipairs(nodes) do
+    for _, taint in ipairs(one.taints or {}) do
+      counts[taint] = (counts[taint] or 0) + 1
+    end
+  end
+  for taint, n in pairs(counts) do
+    words[#words + 1] = ("%s on %d of %d"):format(text.printable(taint), n, #nodes)
+  end
+  if #words > 0 then
+    table.sort(words)
+    ctx:evidence("taints that pods must tolerate: %s", M.some(words))
+  end
+end
+
+--- Puts both lists into the report, and the taints of the nodes that count.
 ---@param ctx aicr.ctx
 ---@param fleet aicr.fleet.Fleet
 function M.tell(ctx, fleet)
   tell(ctx, "left out", fleet.excluded)
   tell(ctx, "of another architecture", fleet.others)
+  tell_taints(ctx, fleet.nodes)
 end
 
 return M

@@ -68,7 +68,11 @@ end
 function M.require_networks(ctx, fleet, count)
   local objects = {}
   for i, one in ipairs(fleet.nodes) do
-    objects[i] = { metadata = { name = one.name }, status = { allocatable = one.offers } }
+    local offered = {}
+    for name, amount in pairs(one.offers) do
+      offered[name] = node.amount(one, name) > 0 and amount or nil
+    end
+    objects[i] = { metadata = { name = one.name }, status = { allocatable = offered } }
   end
   local found = platform.detect_gke_networks(objects)
   if found.order == "default" then

@@ -2,6 +2,7 @@
 --- What a check needs of a node, and how it is read: a page at a time, of each node only that.
 local detect = require "aicr.platform.detect"
 local errors = require "aicr.native.error"
+local fabric = require "aicr.platform.fabric"
 local nics = require "aicr.platform.nics"
 local platform = require "aicr.platform"
 local quantity = require "aicr.quantity"
@@ -11,32 +12,44 @@ local M = {}
 
 M.GPU = "nvidia.com/gpu"
 
--- Labels that say that a node ought to have GPUs: of GPU feature discovery, of GKE, of node feature discovery.
-local PRESENT <const> = { "nvidia.com/gpu.present", "feature.node.kubernetes.io/pci-10de.present" }
-local GKE <const> = "cloud.google.com/gke-accelerator"
+-- Labels that say with "true" that a node ought to have GPUs: of GPU feature discovery, of node feature discovery (as
+-- the GPU Operator sets it up; by its own default for 3D controllers and for displays).
+local PRESENT <const> = {
+  "nvidia.com/gpu.present", "feature.node.kubernetes.io/pci-10de.present",
+  "feature.node.kubernetes.io/pci-0302_10de.present", "feature.node.kubernetes.io/pci-0300_10de.present",
+}
+-- Labels that say it with any value: of GKE, AKS, Karpenter.
+local ACCELERATED <const> = {
+  "cloud.google.com/gke-accelerator", "kubernetes.azure.com/accelerator", "karpenter.k8s.aws/instance-gpu-name",
+}
 -- Labels that platform detection reads.
 local TOLD <const> = { "kubernetes.io/hostname", "nke.nvidia.com/site-name", "node-role.together.ai/worker" }
 
 local FIELDS <const> = {
   "metadata.name", "spec.unschedulable", "spec.providerID", "status.conditions[*].type", "status.conditions[*].status",
-  "status.allocatable", ('status.capacity["%s"]'):format(M.GPU),
+  "status.allocatable", ('status.capacity["%s"]'):format(M.GPU), "spec.taints[*].key", "spec.taints[*].value",
+  "spec.taints[*].effect",
 }
-for _, labels in ipairs { TOLD, PRESENT, { detect.PRODUCT_LABEL, GKE } } do
+for _, labels in ipairs { TOLD, PRESENT, ACCELERATED, { detect.PRODUCT_LABEL } } do
   for _, label in ipairs(labels) do
     FIELDS[#FIELDS + 1] = ('metadata.labels["%s"]'):format(label)
   end
 end
 
--- Names that were met, and whether checks ask for them.
-local asked = {}
+-- Names that checks ask for; of those that were met, also those that they do not.
+local asked
 
 local function is_fabric(name)
   if asked[name] == nil then
-    asked[name] = name == M.GPU or name == nics.MLNX or name == "vpc.amazonaws.com/efa"
-      or name:sub(1, #nics.RDMA_PREFIX) == nics.RDMA_PREFIX
+    asked[name] = name:sub(1, #nics.RDMA_PREFIX) == nics.RDMA_PREFIX
       or name:sub(1, #nics.NETWORK_PREFIX) == nics.NETWORK_PREFIX
   end
   return asked[name]
+end
+
+local function ask_for(resource)
+  asked = fabric.resource_names()
+  asked[M.GPU], asked[nics.MLNX], asked[resource or ""] = true, true, true
 end
 
 -- The state of the condition Ready, "missing" where there is none.
@@ -55,7 +68,42 @@ local function is_marked(labels, capacity)
       return true
     end
   end
-  return labels[GKE] ~= nil or (labels[detect.PRODUCT_LABEL] or "") ~= "" or capacity ~= nil and capacity ~= "0"
+  for _, label in ipairs(ACCELERATED) do
+    if labels[label] ~= nil then
+      return true
+    end
+  end
+  return (labels[detect.PRODUCT_LABEL] or "") ~= "" or capacity ~= nil and capacity ~= "0"
+end
+
+-- Taints by which Kubernetes, a cloud or an autoscaler takes a node out of use.
+local OUT_OF_USE <const> = {
+  "node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "ToBeDeletedByClusterAutoscaler", "karpenter.sh/disrupt",
+}
+
+local function takes_out(key)
+  for _, prefix in ipairs(OUT_OF_USE) do
+    if key:sub(1, #prefix) == prefix then
+      return true
+    end
+  end
+  return false
+end
+
+-- The taint that takes a node out of use, and the others that keep pods away, but for that of GPU nodes.
+local function taints_of(object)
+  local out, others
+  for _, taint in ipairs(object.spec and object.spec.taints or {}) do
+    if taint.effect == "NoSchedule" or taint.effect == "NoExecute" then
+      if takes_out(taint.key) then
+        out = out or taint.key
+      elseif taint.key ~= M.GPU then
+        others = others or {}
+        others[#others + 1] = ("%s%s:%s"):format(taint.key, taint.value and "=" .. taint.value or "", taint.effect)
+      end
+    end
+  end
+  return out, others
 end
 
 -- What a node offers of the resources that checks ask for. Nodes that offer the same share one table: there are
@@ -84,12 +132,31 @@ end
 
 local function reduce(object, known)
   local labels, status = object.metadata.labels or {}, object.status or {}
+  assert(type(object.metadata.name) == "string" and type(labels) == "table")
+  local offers, product = offers_of(status, known), labels[detect.PRODUCT_LABEL] or ""
   local capacity = status.capacity and status.capacity[M.GPU]
+  local out_of_use, taints = taints_of(object)
   return {
-    name = object.metadata.name, marked = is_marked(labels, capacity), ready = ready_of(object),
-    cordoned = object.spec ~= nil and object.spec.unschedulable == true,
-    arch = platform.gpu_architecture(labels[detect.PRODUCT_LABEL] or ""), offers = offers_of(status, known),
+    name = object.metadata.name, marked = is_marked(labels, capacity or offers[M.GPU]), ready = ready_of(object),
+    cordoned = object.spec ~= nil and object.spec.unschedulable == true, out_of_use = out_of_use, taints = taints,
+    arch = platform.gpu_architecture(product), offers = offers, capacity = capacity,
+    -- MIG and time slicing are told by the end of the product.
+    cut = product:find "%-MIG%-" ~= nil or product:find "%-SHARED$" ~= nil,
   }
+end
+
+-- Whatever a server or a recording has for a node: what is no node is said, and is no defect of the check.
+local function read(object, known)
+  local ok, one = pcall(reduce, object, known)
+  if not ok then
+    local name = type(object.metadata) == "table" and object.metadata.name
+    errors.raise {
+      code = "INTERNAL", reason = "malformed", message = ("node %s is not of the form of a node: labels, taints or what"
+        .. " it offers are of another type. Look with: kubectl get node NAME -o yaml"):format(
+        text.printable(tostring(name))),
+    }
+  end
+  return one
 end
 
 -- Where somebody said the platform, only of the first node by name is told what it looks like.
@@ -106,12 +173,14 @@ end
 
 --- The nodes, or those of the parameter node_selector, by name.
 ---@param ctx aicr.ctx
+---@param resource? string one that is asked for beside those that are known
 ---@return aicr.fleet.Node[]
-function M.list(ctx)
+function M.list(ctx, resource)
   local selector = table.concat(ctx.params.node_selector, ",")
   local nodes, known, first = {}, {}, "\255"
+  ask_for(resource)
   for object in ctx.k8s:each("nodes", { label = selector ~= "" and selector or nil, fields = FIELDS }) do
-    local one = reduce(object, known)
+    local one = read(object, known)
     first = note_platform(ctx, one, object, first)
     nodes[#nodes + 1] = one
   end
@@ -119,24 +188,32 @@ function M.list(ctx)
   return nodes
 end
 
---- How much of a resource a node offers, 0 where it does not. Raises INTERNAL/`quantity` for what is no quantity.
+local function whole(one, of, resource, amount)
+  local ok, milli = pcall(quantity.milli, amount)
+  if not ok or milli % 1000 ~= 0 then
+    errors.raise {
+      code = "INTERNAL", reason = "quantity",
+      message = ("node %s: %s of %s is no whole number: %s"):format(text.printable(one.name), of,
+        text.printable(resource), text.printable(tostring(amount))),
+    }
+  end
+  return milli // 1000
+end
+
+--- How much of a resource a node offers, 0 where it does not. Raises INTERNAL/`quantity` for what is no whole number.
 ---@param one aicr.fleet.Node
 ---@param resource string
 ---@return integer
 function M.amount(one, resource)
   local amount = one.offers[resource]
-  if amount == nil then
-    return 0
-  end
-  local ok, n = pcall(quantity.value, amount)
-  if not ok then
-    errors.raise {
-      code = "INTERNAL", reason = "quantity",
-      message = ("node %s: allocatable of %s is no quantity: %s"):format(text.printable(one.name), resource,
-        text.printable(tostring(amount))),
-    }
-  end
-  return n
+  return amount and whole(one, "allocatable", resource, amount) or 0
+end
+
+--- How many GPUs a node says that it has, well or not; 0 where it says none. Raises as `amount`.
+---@param one aicr.fleet.Node
+---@return integer
+function M.gpu_capacity(one)
+  return one.capacity and whole(one, "capacity", M.GPU, one.capacity) or 0
 end
 
 return M

@@ -2,10 +2,13 @@
 --- DaemonSets of device plug-ins: which offer a resource, and are they rolled out?
 local errors = require "aicr.native.error"
 local fabric = require "aicr.platform.fabric"
+local nics = require "aicr.fleet.nics"
 local node = require "aicr.fleet.node"
 local text = require "aicr.native.text"
 
 local M = {}
+
+M.GPU = node.GPU
 
 local FIELDS <const> = {
   "metadata.name", "metadata.namespace", "metadata.generation", "spec.template.spec.containers[*].image",
@@ -41,10 +44,12 @@ function M.list(ctx)
   return sets
 end
 
---- What a plug-in has to offer there: resources of which one is known.
+--- What a plug-in has to offer there: resources of which one is known, and on premises that of the NICs. Ends the check
+--- or raises as `nics.resource` where which one that is is not clear.
+---@param ctx aicr.ctx
 ---@param fleet aicr.fleet.Fleet
 ---@return string[]
-function M.resources(fleet)
+function M.resources(ctx, fleet)
   local wanted = {}
   if not fleet.fabric.claimed_gpus then
     wanted[1] = node.GPU
@@ -53,6 +58,9 @@ function M.resources(fleet)
     if #fabric.plugin_images(resource.name) > 0 then
       wanted[#wanted + 1] = resource.name
     end
+  end
+  if (fleet.fabric.nics or 0) > 0 then
+    wanted[#wanted + 1] = nics.resource(ctx, fleet, fleet.fabric.nics)
   end
   return wanted
 end
@@ -192,6 +200,20 @@ function M.require_rolled_out(ctx, fleet, sets)
       message = ("%d GPU nodes, but %d pods of %s"):format(#fleet.nodes, pods, M.names(sets)),
     }
   end
+end
+
+--- The rows of nodes to which a resource is not offered, as `fleet.short_of` gives them: the pods of a DaemonSet may be
+--- on other nodes than those that have the GPUs.
+---@param fleet aicr.fleet.Fleet
+---@param resource string
+---@return table[]
+function M.without(fleet, resource)
+  local rows = {}
+  for _, one in ipairs(fleet.nodes) do
+    local n = node.amount(one, resource)
+    rows[#rows + 1] = n < 1 and { k = one.name, l = "1", r = tostring(n) } or nil
+  end
+  return rows
 end
 
 return M

@@ -24,6 +24,9 @@ local fleet = {}
 ---@field gpus integer allocatable, or devices
 ---@field ready string state of the condition Ready
 ---@field cordoned boolean
+---@field out_of_use string|nil key of a taint of Kubernetes, a cloud or an autoscaler that keeps pods away
+---@field taints string[]|nil other taints that keep pods away, "KEY=VALUE:EFFECT"
+---@field cut boolean its GPUs are offered as parts (MIG) or shares (time slicing)
 ---@field offers table<string, string> allocatable resources of GPUs and fabric; shared by nodes that offer the same
 
 ---@class aicr.fleet.Fleet
@@ -31,7 +34,8 @@ local fleet = {}
 ---@field arch string
 ---@field by string who said the architecture
 ---@field sizes aicr.platform.Sizes
----@field sizes_known boolean false: the architecture has no row in recipes/platforms/gpu_defaults.yaml
+---@field arch_known boolean false: the architecture has no row in recipes/platforms/gpu_defaults.yaml
+---@field gpus_known boolean false: how many GPUs a node has is neither said nor known
 ---@field fabric aicr.platform.Fabric
 ---@field nodes aicr.fleet.Node[] those that count
 ---@field excluded {node: string, reason: string, empty: boolean}[] empty: ready, but offers no GPU
@@ -49,8 +53,9 @@ function fleet.params(more) end
 --- `no-gpu-nodes`, `no-usable-nodes`; raises `mixed-platforms`, `platform-unknown`, `mixed-architectures`,
 --- `architecture-unknown`, `architecture`, `quantity`, `size`, and what the client raises.
 ---@param ctx aicr.ctx
+---@param resource? string one that the check asks nodes for and only a parameter names
 ---@return aicr.fleet.Fleet
-function fleet.read(ctx) end
+function fleet.read(ctx, resource) end
 
 --- Records the coverage; gives the words for it, "5 of 6 GPU nodes (left out: …)".
 ---@param ctx aicr.ctx
@@ -72,6 +77,17 @@ function fleet.skip(ctx, seen, what) end
 ---@nodiscard
 function fleet.amount(node, resource) end
 
+--- Fails with `no-gpus-offered` where nodes are ready but offer no GPU.
+---@param ctx aicr.ctx
+---@param seen aicr.fleet.Fleet
+function fleet.fail_empty(ctx, seen) end
+
+--- How many GPUs a node says that it has, well or not.
+---@param node aicr.fleet.Node
+---@return integer
+---@nodiscard
+function fleet.gpu_capacity(node) end
+
 --- Devices of a DRA driver by node name; a node without has no key.
 ---@param ctx aicr.ctx
 ---@param seen aicr.fleet.Fleet
@@ -82,7 +98,7 @@ function fleet.devices(ctx, seen, driver) end
 
 --- Rows `{k = node, l = needed, r = has}` of the nodes that have less than they need.
 ---@param seen aicr.fleet.Fleet
----@param need integer
+---@param need integer|fun(node: aicr.fleet.Node): integer
 ---@param has fun(node: aicr.fleet.Node): integer
 ---@return {k: string, l: string, r: string}[]
 ---@nodiscard
@@ -91,7 +107,7 @@ function fleet.short_of(seen, need, has) end
 --- Fails with such rows.
 ---@param ctx aicr.ctx
 ---@param seen aicr.fleet.Fleet
----@param t {reason: string, what: string, need: integer, rows: table[], why: string?, fix: string?}
+---@param t {reason: string, what: string, need: integer|nil, rows: table[], why: string?, fix: string?}
 function fleet.fail_short(ctx, seen, t) end
 
 --- The names of nodes in a sentence, the first of many.
