@@ -4,9 +4,12 @@
 #include <lauxlib.h>
 #include <string.h>
 
+#include "host/embed.h"
 #include "host/task.h"
 
-#define BUF_MT "aicr.buffer"
+#define BUF_MT        "aicr.buffer"
+#define EMBEDDED_MAX  (64u << 20)
+#define LIST_ROOM_MAX 16384u /* more grows as it comes */
 
 static int error_tostring(lua_State *L)
 {
@@ -43,10 +46,8 @@ static bool push_metatable(lua_State *L, const char *name)
     return false;
   lua_pop(L, 1);
   lua_createtable(L, 0, 5);
-  lua_pushstring(L, name);
-  lua_setfield(L, -2, "__name");
-  lua_pushstring(L, name);
-  lua_setfield(L, -2, "__metatable");
+  aicr_set_string(L, "__name", name);
+  aicr_set_string(L, "__metatable", name);
   return true;
 }
 
@@ -87,12 +88,9 @@ static void push_layer(lua_State *L, enum aicr_code code, const char *reason,
 {
   luaL_checkstack(L, 8, "no room for an error object");
   lua_createtable(L, 0, 6);
-  lua_pushstring(L, aicr_code_name(code));
-  lua_setfield(L, -2, "code");
-  lua_pushstring(L, reason);
-  lua_setfield(L, -2, "reason");
-  lua_pushstring(L, message);
-  lua_setfield(L, -2, "message");
+  aicr_set_string(L, "code", aicr_code_name(code));
+  aicr_set_string(L, "reason", reason);
+  aicr_set_string(L, "message", message);
 }
 
 void aicr_push_error(lua_State *L, const struct aicr_error *err)
@@ -100,12 +98,10 @@ void aicr_push_error(lua_State *L, const struct aicr_error *err)
   if (err->code == AICR_INTERNAL && !strcmp(err->reason, "memory"))
     aicr_note_no_memory(L);
   push_layer(L, err->code, err->reason, err->message);
-  lua_pushboolean(L, err->verdict);
-  lua_setfield(L, -2, "verdict");
+  aicr_set_boolean(L, "verdict", err->verdict);
   if (err->cause.code != AICR_CODE_NONE) {
     push_layer(L, err->cause.code, err->cause.reason, err->cause.message);
-    lua_pushboolean(L, false);
-    lua_setfield(L, -2, "verdict");
+    aicr_set_boolean(L, "verdict", false);
     aicr_set_error_metatable(L);
     lua_setfield(L, -2, "cause");
   }
@@ -126,16 +122,22 @@ int aicr_raise_details(lua_State *L, const struct aicr_error *err)
   return lua_error(L);
 }
 
-bool aicr_is_error(lua_State *L, int idx)
+/* Is the value at idx a table with the metatable `name`? */
+static bool is_of(lua_State *L, int idx, const char *name)
 {
   bool same;
 
   if (!lua_istable(L, idx) || !lua_getmetatable(L, idx))
     return false;
-  luaL_getmetatable(L, AICR_ERROR_MT);
+  luaL_getmetatable(L, name);
   same = lua_rawequal(L, -1, -2);
   lua_pop(L, 2);
   return same;
+}
+
+bool aicr_is_error(lua_State *L, int idx)
+{
+  return is_of(L, idx, AICR_ERROR_MT);
 }
 
 static int buf_close(lua_State *L)
@@ -163,12 +165,97 @@ void aicr_mark_array(lua_State *L, int idx)
 
 bool aicr_is_array(lua_State *L, int idx)
 {
-  bool same;
+  return is_of(L, idx, AICR_ARRAY_MT);
+}
 
-  if (!lua_istable(L, idx) || !lua_getmetatable(L, idx))
-    return false;
-  luaL_getmetatable(L, AICR_ARRAY_MT);
-  same = lua_rawequal(L, -1, -2);
-  lua_pop(L, 2);
-  return same;
+struct aicr_task *aicr_check_task(lua_State *L)
+{
+  struct aicr_task *t = aicr_task_of(L);
+
+  if (!t || !t->host)
+    luaL_error(L, "only a running check can do this");
+  return t;
+}
+
+int aicr_push_read(lua_State *L,
+                   bool (*read)(const char *text, size_t len, int64_t *value,
+                                struct aicr_error *err))
+{
+  size_t len;
+  const char *text = luaL_checklstring(L, 1, &len);
+  struct aicr_error err;
+  int64_t value;
+
+  if (!read(text, len, &value, &err))
+    return aicr_raise(L, &err);
+  lua_pushinteger(L, value);
+  return 1;
+}
+
+void aicr_push_buf(lua_State *L, struct aicr_buf *b)
+{
+  if (b->failed)
+    aicr_out_of_memory(L);
+  lua_pushlstring(L, b->len ? b->data : "", b->len);
+  aicr_buf_free(b);
+}
+
+void aicr_push_embedded(lua_State *L, const char *name)
+{
+  struct aicr_buf *b = aicr_new_buf(L, EMBEDDED_MAX);
+
+  if (aicr_embed_text(name, b) || b->failed)
+    aicr_push_buf(L, b);
+  else
+    luaL_pushfail(L);
+  lua_remove(L, -2);
+}
+
+void aicr_set_string(lua_State *L, const char *field, const char *text)
+{
+  lua_pushstring(L, text);
+  lua_setfield(L, -2, field);
+}
+
+void aicr_set_text(lua_State *L, const char *field, const char *text)
+{
+  if (text && text[0])
+    aicr_set_string(L, field, text);
+}
+
+void aicr_set_bytes(lua_State *L, const char *field, const char *data,
+                    size_t len)
+{
+  lua_pushlstring(L, len ? data : "", len);
+  lua_setfield(L, -2, field);
+}
+
+void aicr_set_integer(lua_State *L, const char *field, int64_t value)
+{
+  lua_pushinteger(L, value);
+  lua_setfield(L, -2, field);
+}
+
+void aicr_set_count(lua_State *L, const char *field, uint64_t value)
+{
+  aicr_set_integer(L, field, (int64_t)value);
+}
+
+void aicr_set_number(lua_State *L, const char *field, double value)
+{
+  lua_pushnumber(L, value);
+  lua_setfield(L, -2, field);
+}
+
+void aicr_set_boolean(lua_State *L, const char *field, bool value)
+{
+  lua_pushboolean(L, value);
+  lua_setfield(L, -2, field);
+}
+
+void aicr_new_list(lua_State *L, size_t count)
+{
+  luaL_checkstack(L, 8, "no room for a list");
+  lua_createtable(L, (int)(count < LIST_ROOM_MAX ? count : LIST_ROOM_MAX), 0);
+  aicr_mark_array(L, -1);
 }

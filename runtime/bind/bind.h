@@ -40,6 +40,37 @@ void aicr_set_release(lua_State *L, const char *name, lua_CFunction release);
  * Bounded by max.                                              [-0, +1, m] */
 struct aicr_buf *aicr_new_buf(lua_State *L, size_t max);
 
+/* The check that runs in this state; raises where there is none.
+ *                                                              [-0, +0, v] */
+struct aicr_task *aicr_check_task(lua_State *L);
+
+/* Pushes the integer that `read` finds in the text argument 1. [-0, +1, v] */
+int aicr_push_read(lua_State *L,
+                   bool (*read)(const char *text, size_t len, int64_t *value,
+                                struct aicr_error *err));
+
+/* Pushes what is in the buffer, and frees that. Raises when there was no room
+ * for all of it.                                               [-0, +1, v] */
+void aicr_push_buf(lua_State *L, struct aicr_buf *b);
+
+/* Pushes the text of an embedded file, nil when there is none. [-0, +1, v] */
+void aicr_push_embedded(lua_State *L, const char *name);
+
+/* t[field] = value, of the table on the top. "" and NULL are nil as a text, not
+ * as a string.                                                 [-0, +0, m] */
+void aicr_set_text(lua_State *L, const char *field, const char *text);
+void aicr_set_string(lua_State *L, const char *field, const char *text);
+void aicr_set_bytes(lua_State *L, const char *field, const char *data,
+                    size_t len);
+void aicr_set_integer(lua_State *L, const char *field, int64_t value);
+void aicr_set_count(lua_State *L, const char *field, uint64_t value);
+void aicr_set_number(lua_State *L, const char *field, double value);
+void aicr_set_boolean(lua_State *L, const char *field, bool value);
+
+/* Pushes a table that is a JSON array, with room for `count` values; there is
+ * room for what goes into it on the stack.                     [-0, +1, m] */
+void aicr_new_list(lua_State *L, size_t count);
+
 /* Marks the table at idx as a JSON array, so that an empty one is [].
  *                                                              [-0, +0, m] */
 void aicr_mark_array(lua_State *L, int idx);

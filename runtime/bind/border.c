@@ -45,8 +45,7 @@ static int read_file(lua_State *L)
 
   if (!aicr_file_read(path, FILE_MAX, text, &message))
     return fail(L, message);
-  lua_pushlstring(L, text->data ? text->data : "", text->len);
-  aicr_buf_free(text);
+  aicr_push_buf(L, text);
   return 1;
 }
 
@@ -98,10 +97,8 @@ static int list_dir(lua_State *L)
     char type = b->data[at];
 
     lua_createtable(L, 0, 2);
-    lua_pushstring(L, b->data + at + 1);
-    lua_setfield(L, -2, "name");
-    lua_pushstring(L, type_name(type));
-    lua_setfield(L, -2, "type");
+    aicr_set_string(L, "name", b->data + at + 1);
+    aicr_set_string(L, "type", type_name(type));
     lua_rawseti(L, -2, ++n);
   }
   aicr_buf_free(b);
@@ -136,16 +133,7 @@ static int get_env(lua_State *L)
 /* embedded(path) -> text | nil                                 [-0, +1, e] */
 static int embedded(lua_State *L)
 {
-  const char *name = check_path(L, 1);
-  struct aicr_buf *b = aicr_new_buf(L, FILE_MAX);
-
-  if (aicr_embed_text(name, b))
-    lua_pushlstring(L, b->data ? b->data : "", b->len);
-  else if (b->no_memory)
-    return luaL_error(L, "not enough memory");
-  else
-    luaL_pushfail(L);
-  aicr_buf_free(b);
+  aicr_push_embedded(L, check_path(L, 1));
   return 1;
 }
 
@@ -196,8 +184,7 @@ static void push_lines(lua_State *L, const struct aicr_buf *b)
   const char *p = b->data;
   lua_Integer n = 0;
 
-  lua_newtable(L);
-  aicr_mark_array(L, -1);
+  aicr_new_list(L, 0);
   while (p && *p) {
     size_t len = strcspn(p, "\n");
 
@@ -235,14 +222,6 @@ static bool open_cluster(lua_State *L, struct aicr_host *h,
          (!folder || aicr_host_record(h, folder, warnings, err));
 }
 
-static void set_text(lua_State *L, const char *field, const char *text)
-{
-  if (!text || !*text)
-    return;
-  lua_pushstring(L, text);
-  lua_setfield(L, -2, field);
-}
-
 /* cluster{recording=} or cluster{kubeconfig=, context=, record=, trace=,
  * no_exec_plugins=},
  * without the first two the cluster that the environment names -> {ok=true,
@@ -261,23 +240,19 @@ static int cluster(lua_State *L)
   warnings = aicr_new_buf(L, 1u << 20);
   ok = open_cluster(L, h, &facts, warnings, &err);
   lua_newtable(L);
-  lua_pushboolean(L, ok);
-  lua_setfield(L, -2, "ok");
+  aicr_set_boolean(L, "ok", ok);
   push_lines(L, warnings);
   lua_setfield(L, -2, "warnings");
   if (ok) {
     struct kube_backend *b = kube_client_backend(h->client);
 
-    set_text(L, "server_version", b->ops->server_version(b));
-    set_text(L, "context", b->ops->context(b));
-    set_text(L, "server", facts.server);
-    set_text(L, "source", facts.source);
-    lua_pushboolean(L, facts.insecure);
-    lua_setfield(L, -2, "insecure");
-    if (h->recording && b->ops->time(b)) {
-      lua_pushinteger(L, b->ops->time(b));
-      lua_setfield(L, -2, "captured");
-    }
+    aicr_set_text(L, "server_version", b->ops->server_version(b));
+    aicr_set_text(L, "context", b->ops->context(b));
+    aicr_set_text(L, "server", facts.server);
+    aicr_set_text(L, "source", facts.source);
+    aicr_set_boolean(L, "insecure", facts.insecure);
+    if (h->recording && b->ops->time(b))
+      aicr_set_integer(L, "captured", b->ops->time(b));
     return 1;
   }
   aicr_push_error(L, &err);
@@ -371,13 +346,13 @@ static int load(lua_State *L)
   roots = field_list(L, "roots", dirs, AICR_ROOTS_MAX);
   json = aicr_new_buf(L, 16u << 20);
   ok = aicr_describe(path, source, len, dirs, roots, json);
+  if (json->no_memory)
+    return aicr_out_of_memory(L);
   if (json->failed)
-    return luaL_error(L, json->no_memory ? "not enough memory"
-                                         : "the file's table is too large");
+    return luaL_error(L, "the file's table is too large");
   aicr_push_json(L, json->data, json->len, AICR_JSON_DROP_NULLS);
   aicr_buf_free(json);
-  lua_pushboolean(L, ok);
-  lua_setfield(L, -2, "ok");
+  aicr_set_boolean(L, "ok", ok);
   return 1;
 }
 
@@ -393,9 +368,10 @@ static struct aicr_buf *encode_context(lua_State *L)
   lua_setfield(L, -2, "params");
   aicr_encode_json(L, -1, json);
   lua_pop(L, 1);
+  if (json->no_memory)
+    aicr_out_of_memory(L);
   if (json->failed)
-    luaL_error(L, json->no_memory ? "not enough memory"
-                                  : "the context of a check is over 16 MiB");
+    luaL_error(L, "the context of a check is over 16 MiB");
   return json;
 }
 
@@ -451,7 +427,7 @@ static int next_event(lua_State *L)
 
   aicr_host_next(h, timeout > 3600000 ? 3600000 : (int)timeout);
   if (h->event.len == 0)
-    return luaL_error(L, "not enough memory");
+    return aicr_out_of_memory(L);
   aicr_push_json(L, h->event.data, h->event.len, 0);
   return 1;
 }
@@ -508,17 +484,16 @@ static void push_need(void *ud, const struct kube_need *need)
   lua_State *L = ud;
 
   lua_createtable(L, 0, 6);
-  set_text(L, "verb", need->verb);
+  aicr_set_text(L, "verb", need->verb);
   if (need->path) {
-    set_text(L, "path", need->path);
+    aicr_set_text(L, "path", need->path);
   } else {
-    lua_pushstring(L, need->group);
-    lua_setfield(L, -2, "group");
-    set_text(L, "resource", need->plural);
-    set_text(L, "subresource", need->subresource);
-    set_text(L, "namespace", need->ns);
+    aicr_set_string(L, "group", need->group);
+    aicr_set_text(L, "resource", need->plural);
+    aicr_set_text(L, "subresource", need->subresource);
+    aicr_set_text(L, "namespace", need->ns);
   }
-  set_text(L, "scope", scopes[need->scope]);
+  aicr_set_text(L, "scope", scopes[need->scope]);
   lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
 }
 
@@ -558,12 +533,10 @@ static int libraries(lua_State *L)
 
   kube_library_facts(&facts);
   lua_createtable(L, 0, 4);
-  set_text(L, "curl", facts.curl);
-  set_text(L, "tls", facts.tls);
-  lua_pushboolean(L, facts.http2);
-  lua_setfield(L, -2, "http2");
-  lua_pushboolean(L, facts.gzip);
-  lua_setfield(L, -2, "gzip");
+  aicr_set_text(L, "curl", facts.curl);
+  aicr_set_text(L, "tls", facts.tls);
+  aicr_set_boolean(L, "http2", facts.http2);
+  aicr_set_boolean(L, "gzip", facts.gzip);
   return 1;
 }
 

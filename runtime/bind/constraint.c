@@ -9,12 +9,9 @@ static void push_term(lua_State *L, const struct aicr_term *t)
 {
   luaL_checkstack(L, 4, "no room for a term");
   lua_createtable(L, 0, 3);
-  lua_pushstring(L, aicr_op_text(t->op));
-  lua_setfield(L, -2, "op");
-  lua_pushlstring(L, t->value, t->value_len);
-  lua_setfield(L, -2, "value");
-  lua_pushboolean(L, t->version);
-  lua_setfield(L, -2, "version");
+  aicr_set_string(L, "op", aicr_op_text(t->op));
+  aicr_set_bytes(L, "value", t->value, t->value_len);
+  aicr_set_boolean(L, "version", t->version);
 }
 
 /* The expression in the string argument 1, whose memory it points into.
@@ -50,13 +47,11 @@ static int constraint_parse(lua_State *L)
 
   check_expr(L, &e);
   lua_settop(L, 1);
-  lua_newtable(L);
-  aicr_mark_array(L, -1);
+  aicr_new_list(L, 0);
   for (size_t i = 0; i < e.count; i++) {
     if (e.first_of_group[i]) {
       lua_settop(L, 2);
-      lua_newtable(L);
-      aicr_mark_array(L, -1);
+      aicr_new_list(L, 0);
       lua_pushvalue(L, -1);
       lua_rawseti(L, 2, ++groups);
       terms = 0;

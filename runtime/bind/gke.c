@@ -7,6 +7,7 @@
 #include "bind/bind.h"
 #include "gke/topology.h"
 #include "gke/verifiers.h"
+#include "host/task.h"
 
 /* A function of several arguments begins with lua_settop(), so that a missing
  * one is not mistaken for what the checks of the others leave on the stack.
@@ -51,29 +52,16 @@ static struct gke_mapping *new_mapping(lua_State *L)
   return new_owner(L, sizeof(struct gke_mapping), MAPPING_MT, mapping_close);
 }
 
-static void set_text(lua_State *L, const char *field, const char *data,
-                     size_t len)
-{
-  lua_pushlstring(L, len ? data : "", len);
-  lua_setfield(L, -2, field);
-}
-
-static void new_array(lua_State *L, size_t count)
-{
-  lua_createtable(L, count < 4096 ? (int)count : 4096, 0);
-  aicr_mark_array(L, -1);
-}
-
 /* Pushes a list of {interfaceName, network}.                    [-0, +1, m] */
 static void push_mapping(lua_State *L, const struct gke_mapping *m)
 {
-  new_array(L, m->count);
+  aicr_new_list(L, m->count);
   for (size_t i = 0; i < m->count; i++) {
     const struct gke_pair *p = &m->pairs[i];
 
     lua_createtable(L, 0, 2);
-    set_text(L, "interfaceName", p->interface_name, p->interface_len);
-    set_text(L, "network", p->network, p->network_len);
+    aicr_set_bytes(L, "interfaceName", p->interface_name, p->interface_len);
+    aicr_set_bytes(L, "network", p->network, p->network_len);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
 }
@@ -189,9 +177,8 @@ static int interfaces_annotation(lua_State *L)
   struct gke_names names = check_names(L, 1);
   struct aicr_buf *b = aicr_new_buf(L, (size_t)1 << 30);
 
-  if (!gke_interfaces_annotation(names.names, names.lens, names.count, b))
-    return luaL_error(L, "not enough memory");
-  lua_pushlstring(L, b->data, b->len);
+  gke_interfaces_annotation(names.names, names.lens, names.count, b);
+  aicr_push_buf(L, b);
   return 1;
 }
 
@@ -203,9 +190,8 @@ static int devices_annotation(lua_State *L)
 
   luaL_argcheck(L, gpus >= 0 && gpus <= 64, 1, "0 to 64 GPUs expected");
   b = aicr_new_buf(L, 1 << 16);
-  if (!gke_devices_annotation((unsigned)gpus, b))
-    return luaL_error(L, "not enough memory");
-  lua_pushlstring(L, b->data, b->len);
+  gke_devices_annotation((unsigned)gpus, b);
+  aicr_push_buf(L, b);
   return 1;
 }
 
@@ -231,7 +217,7 @@ static void set_missing(lua_State *L, const struct gke_nic_info *info)
 {
   lua_Integer n = 0;
 
-  new_array(L, GKE_REQUIRED_NETWORKS);
+  aicr_new_list(L, GKE_REQUIRED_NETWORKS);
   for (int i = 0; i < GKE_REQUIRED_NETWORKS; i++) {
     if (info->present[i])
       continue;
@@ -247,7 +233,7 @@ static void set_extra(lua_State *L, const struct gke_nic_info *info)
       L, (info->count + 1) * sizeof(const struct gke_nic *), 0);
   size_t count = gke_nic_info_extra(info, extra);
 
-  new_array(L, count);
+  aicr_new_list(L, count);
   for (size_t i = 0; i < count; i++) {
     lua_pushlstring(L, extra[i]->name, extra[i]->name_len);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
@@ -271,8 +257,7 @@ static int parse_nic_info(lua_State *L)
   lua_createtable(L, 0, 5);
   set_nics(L, "interfaces", info, true);
   set_nics(L, "ips", info, false);
-  lua_pushinteger(L, info->present_count);
-  lua_setfield(L, -2, "present");
+  aicr_set_integer(L, "present", info->present_count);
   set_missing(L, info);
   set_extra(L, info);
   return 1;
@@ -375,14 +360,14 @@ static int displaced_interfaces(lua_State *L)
   map = check_north_map(L, 2);
   gpu_networks = check_names(L, 3);
   b = aicr_new_buf(L, 4096);
-  new_array(
+  aicr_new_list(
       L, gke_displaced_interfaces(&info, map, &gpu_networks, displaced, entry));
   for (unsigned i = 0; i < GKE_REQUIRED_NETWORKS; i++) {
     if (!displaced[i])
       continue;
     aicr_buf_reset(b);
     if (!gke_displaced_text(&info, map, i, entry[i], b))
-      return luaL_error(L, "not enough memory");
+      return aicr_out_of_memory(L);
     lua_pushlstring(L, b->data, b->len);
     lua_rawseti(L, -2, ++n);
   }
@@ -419,13 +404,10 @@ static void push_diff(lua_State *L, const struct gke_mapping *recorded,
   luaL_checkstack(L, 8, "no room for a diff");
   lua_createtable(L, 0, 1);
   lua_createtable(L, 0, 4);
-  lua_pushliteral(L, "position");
-  lua_setfield(L, -2, "key");
-  lua_pushliteral(L, "recipe");
-  lua_setfield(L, -2, "left");
-  lua_pushliteral(L, "deployed");
-  lua_setfield(L, -2, "right");
-  new_array(L, count);
+  aicr_set_string(L, "key", "position");
+  aicr_set_string(L, "left", "recipe");
+  aicr_set_string(L, "right", "deployed");
+  aicr_new_list(L, count);
   for (size_t i = 0; i < count; i++) {
     lua_createtable(L, 0, 3);
     lua_pushfstring(L, "%I", (LUAI_UACINT)i + 1);

@@ -26,15 +26,18 @@ static void stop_waiting(lua_State *L, const struct kube_call *call)
       s->wait = AICR_WAIT_NONE;
 }
 
+static void close_call(lua_State *L, struct aicr_k8s_box *box)
+{
+  if (!box->call)
+    return;
+  stop_waiting(L, box->call);
+  kube_call_close(box->call);
+  box->call = NULL;
+}
+
 static int box_close(lua_State *L)
 {
-  struct aicr_k8s_box *box = luaL_checkudata(L, 1, CALL_MT);
-
-  if (box->call) {
-    stop_waiting(L, box->call);
-    kube_call_close(box->call);
-    box->call = NULL;
-  }
+  close_call(L, luaL_checkudata(L, 1, CALL_MT));
   return 0;
 }
 
@@ -42,8 +45,7 @@ static struct aicr_k8s_box *new_box(lua_State *L)
 {
   struct aicr_k8s_box *box = lua_newuserdatauv(L, sizeof(*box), 1);
 
-  box->call = NULL;
-  box->gives_version = false;
+  memset(box, 0, sizeof(*box));
   aicr_set_release(L, CALL_MT, box_close);
   return box;
 }
@@ -62,8 +64,6 @@ static const char *check_name(lua_State *L, int arg, bool optional)
   return text;
 }
 
-/* opts[field] as a string without NUL, or NULL. The string stays on the stack.
- */
 const char *aicr_k8s_option(lua_State *L, int opts, const char *field)
 {
   size_t len;
@@ -125,7 +125,6 @@ static void check_self(lua_State *L, const char *what)
                what, lua_istable(L, 1) ? "another table" : luaL_typename(L, 1));
 }
 
-/* The task that may ask a cluster now; raises otherwise. */
 struct aicr_task *aicr_k8s_task(lua_State *L, const char *what)
 {
   struct aicr_task *t = aicr_task_of(L);
@@ -157,8 +156,6 @@ static int64_t call_deadline(const struct aicr_task *t)
   return t->deadline_ms && aicr_monotonic_ms() < end ? end : t->deadline_ms;
 }
 
-/* Starts the call of *spec in a box that is left on the top. A free one needs
- * no permission of the check. */
 struct aicr_k8s_box *aicr_k8s_start(lua_State *L, struct aicr_task *t,
                                     struct kube_call_spec *spec, bool is_free)
 {
@@ -177,44 +174,28 @@ struct aicr_k8s_box *aicr_k8s_start(lua_State *L, struct aicr_task *t,
   return box;
 }
 
-static void set_text(lua_State *L, const char *field, const char *text)
-{
-  if (!text || !*text)
-    return;
-  lua_pushstring(L, text);
-  lua_setfield(L, -2, field);
-}
-
 static void push_details(lua_State *L, const struct kube_failure *f)
 {
   lua_createtable(L, 0, 10);
-  if (f->http) {
-    lua_pushinteger(L, f->http);
-    lua_setfield(L, -2, "http");
-  }
-  set_text(L, "transport", kube_transport_name(f->transport));
-  set_text(L, "status_reason", f->status_reason);
-  set_text(L, "verb", f->verb);
-  set_text(L, "resource", f->resource);
-  set_text(L, "namespace", f->ns);
-  set_text(L, "name", f->name);
-  lua_pushinteger(L, (lua_Integer)f->attempts);
-  lua_setfield(L, -2, "attempts");
-  if (f->served != KUBE_SERVED_UNKNOWN) {
-    lua_pushboolean(L, f->served == KUBE_SERVED_YES);
-    lua_setfield(L, -2, "served");
-  }
-  if (f->admission) {
-    lua_pushboolean(L, true);
-    lua_setfield(L, -2, "admission");
-  }
-  lua_newtable(L);
-  aicr_mark_array(L, -1);
+  if (f->http)
+    aicr_set_integer(L, "http", f->http);
+  aicr_set_text(L, "transport", kube_transport_name(f->transport));
+  aicr_set_text(L, "status_reason", f->status_reason);
+  aicr_set_text(L, "verb", f->verb);
+  aicr_set_text(L, "resource", f->resource);
+  aicr_set_text(L, "namespace", f->ns);
+  aicr_set_text(L, "name", f->name);
+  aicr_set_integer(L, "attempts", f->attempts);
+  if (f->served != KUBE_SERVED_UNKNOWN)
+    aicr_set_boolean(L, "served", f->served == KUBE_SERVED_YES);
+  if (f->admission)
+    aicr_set_boolean(L, "admission", true);
+  aicr_new_list(L, 0);
   for (size_t i = 0; i < f->cause_count; i++) {
     lua_createtable(L, 0, 3);
-    set_text(L, "reason", f->causes[i].reason);
-    set_text(L, "field", f->causes[i].field);
-    set_text(L, "message", f->causes[i].message);
+    aicr_set_text(L, "reason", f->causes[i].reason);
+    aicr_set_text(L, "field", f->causes[i].field);
+    aicr_set_text(L, "message", f->causes[i].message);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   lua_setfield(L, -2, "causes");
@@ -261,6 +242,26 @@ int aicr_k8s_wait(lua_State *L, struct aicr_task *t, struct aicr_k8s_box *box,
   return lua_yieldk(L, 0, (lua_KContext)t, k);
 }
 
+int aicr_k8s_wait_once(lua_State *L, struct aicr_task *t, lua_KFunction k)
+{
+  lua_replace(L, 1);
+  lua_replace(L, 2);
+  lua_settop(L, 2);
+  lua_toclose(L, 2);
+  return aicr_k8s_wait(L, t, lua_touserdata(L, 2), k);
+}
+
+void aicr_k8s_push_object(lua_State *L, const char *text, size_t len)
+{
+  aicr_push_json(L, text, len, AICR_JSON_DROP_NULLS);
+  aicr_guard_redacted(L, text, len);
+}
+
+static bool is_absent(const struct aicr_error *err)
+{
+  return err->verdict && strcmp(err->reason, "not-found") == 0;
+}
+
 /* get: the box is at index 2, index 1 says whether absence is nil. */
 static int got_object(lua_State *L, int status, lua_KContext ctx)
 {
@@ -275,39 +276,28 @@ static int got_object(lua_State *L, int status, lua_KContext ctx)
   case KUBE_CALL_WAIT:
     return aicr_k8s_wait(L, t, box, got_object);
   case KUBE_CALL_OBJECT:
-    aicr_push_json(L, text, len, AICR_JSON_DROP_NULLS);
-    aicr_guard_redacted(L, text, len);
-    break;
-  default: {
-    const struct aicr_error *err = kube_call_error(box->call);
-
-    if (lua_toboolean(L, 1) && err->verdict &&
-        !strcmp(err->reason, "not-found"))
-      lua_pushnil(L);
-    else
+    aicr_k8s_push_object(L, text, len);
+    return 1;
+  default:
+    if (!lua_toboolean(L, 1) || !is_absent(kube_call_error(box->call)))
       return aicr_k8s_fail(L, box->call);
+    lua_pushnil(L);
+    return 1;
   }
-  }
-  return 1;
 }
 
 static int get(lua_State *L, const char *what, bool absent_is_nil)
 {
   struct aicr_task *t = check_task(L, what);
   struct kube_call_spec spec = {.verb = KUBE_GET};
-  struct aicr_k8s_box *box;
 
   lua_settop(L, 4);
   spec.resource = check_name(L, 2, false);
   spec.name = check_name(L, 3, false);
   spec.ns = check_name(L, 4, true);
-  box = aicr_k8s_start(L, t, &spec, false);
-  lua_replace(L, 2);
+  aicr_k8s_start(L, t, &spec, false);
   lua_pushboolean(L, absent_is_nil);
-  lua_replace(L, 1);
-  lua_settop(L, 2);
-  lua_toclose(L, 2); /* what ends this wait ends the call */
-  return aicr_k8s_wait(L, t, box, got_object);
+  return aicr_k8s_wait_once(L, t, got_object);
 }
 
 /* k8s:get(resource, name [, namespace]) -> object      [yields] [-0, +1, v] */
@@ -329,7 +319,7 @@ static void fill_text(lua_State *L, const char *field, const char *text)
 
   lua_pop(L, 1);
   if (absent)
-    set_text(L, field, text);
+    aicr_set_text(L, field, text);
 }
 
 /* Pushes the item of the call in the box at idx, with the apiVersion and kind
@@ -341,10 +331,9 @@ static void push_item(lua_State *L, int idx, const char *text, size_t len)
   int fields = lua_gettop(L);
 
   if (all)
-    aicr_push_json(L, text, len, AICR_JSON_DROP_NULLS);
+    aicr_k8s_push_object(L, text, len);
   else
     aicr_push_json_fields(L, fields, text, len);
-  aicr_guard_redacted(L, text, len);
   if (lua_istable(L, -1)) {
     if (all || aicr_has_field(L, fields, "apiVersion"))
       fill_text(L, "apiVersion", kube_call_item_api_version(box->call));
@@ -422,13 +411,8 @@ static int list(lua_State *L, const char *what, bool gives_version)
   struct aicr_k8s_box *box = start_list(L, t, deadline_ms, aside);
 
   box->gives_version = gives_version;
-  lua_replace(L, 2);
-  lua_newtable(L);
-  aicr_mark_array(L, -1);
-  lua_replace(L, 1);
-  lua_settop(L, 2);
-  lua_toclose(L, 2); /* what ends this wait ends the call */
-  return aicr_k8s_wait(L, t, box, got_items);
+  aicr_new_list(L, 0);
+  return aicr_k8s_wait_once(L, t, got_items);
 }
 
 /* k8s:list(resource [, {namespace=, label=, field=, fields=}]) -> objects.
@@ -456,26 +440,34 @@ static int got_item(lua_State *L, int status, lua_KContext ctx)
   return next_item(L);
 }
 
-/* The iterator of each: upvalue 1 is the box. */
+/* The iterator over a call's items: upvalue 1 is the box, 2 says whose it is.
+ */
 static int next_item(lua_State *L)
 {
+  static const char *const ends[] = {[KUBE_LINE_ENDED] = "line",
+                                     [KUBE_LINE_PIECE] = "piece",
+                                     [KUBE_LINE_UNENDED] = "unended"};
   struct aicr_k8s_box *box = lua_touserdata(L, lua_upvalueindex(1));
   struct aicr_task *t = aicr_task_of(L);
   const char *text;
   size_t len;
 
-  aicr_task_may_wait(L, t, "the iterator of ctx.k8s:each");
+  aicr_task_may_wait(L, t, lua_tostring(L, lua_upvalueindex(2)));
   if (!box->call)
     return luaL_error(L, "this iteration is over");
   switch (kube_call_next(box->call, &text, &len)) {
   case KUBE_CALL_ITEM:
-    push_item(L, lua_upvalueindex(1), text, len);
-    return 1;
+    if (!box->is_text) {
+      push_item(L, lua_upvalueindex(1), text, len);
+      return 1;
+    }
+    lua_pushlstring(L, text, len);
+    lua_pushstring(L, ends[kube_call_line_end(box->call)]);
+    return 2;
   case KUBE_CALL_WAIT:
     return aicr_k8s_wait(L, t, box, got_item);
   case KUBE_CALL_END:
-    kube_call_close(box->call);
-    box->call = NULL;
+    close_call(L, box);
     lua_pushnil(L);
     return 1;
   default:
@@ -483,21 +475,25 @@ static int next_item(lua_State *L)
   }
 }
 
+int aicr_k8s_iterate(lua_State *L, const char *what)
+{
+  lua_pushvalue(L, -1);
+  lua_pushfstring(L, "the iterator of %s", what);
+  lua_pushcclosure(L, next_item, 2);
+  lua_pushnil(L);
+  lua_pushnil(L);
+  lua_rotate(L, -4, -1);
+  return 4;
+}
+
 /* for object in k8s:each(resource [, opts]) do …: one object at a time, the
  * list is never whole in memory.                               [-0, +4, v] */
 static int k8s_each(lua_State *L)
 {
-  struct aicr_task *t = check_task(L, "ctx.k8s:each");
+  static const char what[] = "ctx.k8s:each";
 
-  start_list(L, t, 0, false);
-  lua_pushvalue(L, -1);
-  lua_pushcclosure(L, next_item, 1);
-  lua_insert(L, -2);
-  lua_pushnil(L);
-  lua_insert(L, -2);
-  lua_pushnil(L);
-  lua_insert(L, -2);
-  return 4;
+  start_list(L, check_task(L, what), 0, false);
+  return aicr_k8s_iterate(L, what);
 }
 
 /* native.known_version() -> the server's version where it is known without

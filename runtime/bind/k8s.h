@@ -13,6 +13,7 @@
 struct aicr_k8s_box {
   struct kube_call *call; /* NULL once closed */
   bool gives_version;     /* of a list: a second result, for a watch */
+  bool is_text;           /* its items are lines */
 };
 
 /* The task that may ask a cluster now; raises otherwise. `what` names the
@@ -31,6 +32,18 @@ struct aicr_k8s_box *aicr_k8s_start(lua_State *L, struct aicr_task *t,
 /* Waits for news of the call; goes on in k.                    [yields] */
 int aicr_k8s_wait(lua_State *L, struct aicr_task *t, struct aicr_k8s_box *box,
                   lua_KFunction k);
+
+/* Same with a box and, above it, a value on the top, which come to the indices
+ * 2 and 1: above two arguments at least. What ends this wait ends the call.
+ *                                                              [yields] */
+int aicr_k8s_wait_once(lua_State *L, struct aicr_task *t, lua_KFunction k);
+
+/* Pushes the object of an answer.                              [-0, +1, v] */
+void aicr_k8s_push_object(lua_State *L, const char *text, size_t len);
+
+/* In place of the box on the top: what a generic for takes to go through the
+ * items of its call.                                           [-1, +4, m] */
+int aicr_k8s_iterate(lua_State *L, const char *what);
 
 /* Raises the error of a failed call.                           [-0, +0, v] */
 int aicr_k8s_fail(lua_State *L, const struct kube_call *call);

@@ -9,7 +9,7 @@
 /* aicr.native.k8s: what lua/aicr/ctx/k8s/ stands on, any request as a table. */
 
 /* The words of `verb`. */
-static const struct verb_word {
+static const struct {
   const char *name;
   enum kube_verb verb;
 } verb_words[] = {
@@ -18,15 +18,15 @@ static const struct verb_word {
     {"raw", KUBE_RAW},     {"watch", KUBE_WATCH},   {"list", KUBE_LIST},
 };
 
-static const struct verb_word *check_verb(lua_State *L)
+static enum kube_verb check_verb(lua_State *L)
 {
   const char *name = aicr_k8s_option(L, 2, "verb");
 
   for (size_t i = 0; name && i < sizeof(verb_words) / sizeof(*verb_words); i++)
     if (strcmp(verb_words[i].name, name) == 0)
-      return &verb_words[i];
+      return verb_words[i].verb;
   luaL_error(L, "unknown verb '%s'", name ? name : "nil");
-  return NULL;
+  return KUBE_GET;
 }
 
 /* The query of the table t.query: names to texts. */
@@ -78,60 +78,17 @@ static void take_body(lua_State *L, struct kube_call_spec *spec,
   spec->body_len = json->len;
 }
 
-/* What the table at index 2 says; its strings stay on the stack. */
-static struct kube_call_spec call_spec(lua_State *L, const char *what)
-{
-  static const char *const types[] = {
-      "application/json", "application/merge-patch+json",
-      "application/json-patch+json", "application/strategic-merge-patch+json",
-      "application/apply-patch+yaml"};
-  struct kube_call_spec spec = {.content_type = types[0]};
-  const char *type;
-
-  spec.verb = check_verb(L)->verb;
-  spec.resource = aicr_k8s_option(L, 2, "resource");
-  spec.api_version = aicr_k8s_option(L, 2, "apiVersion");
-  spec.kind = aicr_k8s_option(L, 2, "kind");
-  spec.name = aicr_k8s_option(L, 2, "name");
-  spec.ns = aicr_k8s_option(L, 2, "namespace");
-  spec.subresource = aicr_k8s_option(L, 2, "subresource");
-  spec.label = aicr_k8s_option(L, 2, "label");
-  spec.field = aicr_k8s_option(L, 2, "field");
-  spec.query = query_text(L);
-  type = aicr_k8s_option(L, 2, "content_type");
-  for (size_t i = 0; type && i < sizeof(types) / sizeof(*types); i++)
-    if (strcmp(types[i], type) == 0)
-      spec.content_type = types[i];
-  lua_getfield(L, 2, "text");
-  spec.text = lua_toboolean(L, -1);
-  lua_getfield(L, 2, "deadline_ms");
-  spec.deadline_ms = lua_tointeger(L, -1);
-  lua_getfield(L, 2, "resolve_only");
-  spec.resolve_only = lua_toboolean(L, -1);
-  lua_getfield(L, 2, "aside");
-  spec.aside = lua_toboolean(L, -1);
-  take_body(L, &spec, what);
-  return spec;
-}
-
 static void push_resource(lua_State *L, const struct kube_call *call)
 {
   const struct kube_resource *r = kube_call_resource(call);
   const struct kube_failure *f = kube_call_failure(call);
 
   lua_createtable(L, 0, 5);
-  lua_pushstring(L, r->group);
-  lua_setfield(L, -2, "group");
-  lua_pushstring(L, r->version);
-  lua_setfield(L, -2, "version");
-  lua_pushstring(L, r->plural);
-  lua_setfield(L, -2, "plural");
-  lua_pushstring(L, r->kind);
-  lua_setfield(L, -2, "kind");
-  if (f->ns[0] != '\0') {
-    lua_pushstring(L, f->ns);
-    lua_setfield(L, -2, "namespace");
-  }
+  aicr_set_string(L, "group", r->group);
+  aicr_set_string(L, "version", r->version);
+  aicr_set_string(L, "plural", r->plural);
+  aicr_set_string(L, "kind", r->kind);
+  aicr_set_text(L, "namespace", f->ns);
 }
 
 /* Index 1: is text wanted? Index 2: the box. */
@@ -152,12 +109,10 @@ static int got_answer(lua_State *L, int status, lua_KContext ctx)
       push_resource(L, box->call);
       return 1;
     }
-    if (lua_toboolean(L, 1)) {
+    if (lua_toboolean(L, 1))
       lua_pushlstring(L, text ? text : "", len);
-    } else {
-      aicr_push_json(L, text, len, AICR_JSON_DROP_NULLS);
-      aicr_guard_redacted(L, text, len);
-    }
+    else
+      aicr_k8s_push_object(L, text, len);
     lua_pushinteger(L, kube_call_http(box->call));
     return 2;
   default:
@@ -165,49 +120,60 @@ static int got_answer(lua_State *L, int status, lua_KContext ctx)
   }
 }
 
-/* The iterator of a stream: upvalue 1 is the box, upvalue 2 says text. */
-static int next_line(lua_State *L);
-
-static int got_line(lua_State *L, int status, lua_KContext ctx)
+static bool boolean(lua_State *L, const char *field)
 {
-  (void)status;
-  (void)ctx;
-  return next_line(L);
+  bool on;
+
+  lua_getfield(L, 2, field);
+  on = lua_toboolean(L, -1);
+  lua_pop(L, 1);
+  return on;
 }
 
-static int next_line(lua_State *L)
+/* What the table at index 2 says; its strings stay on the stack. */
+static void fill_spec(lua_State *L, const char *what,
+                      struct kube_call_spec *spec)
 {
-  static const char *const ends[] = {[KUBE_LINE_ENDED] = "line",
-                                     [KUBE_LINE_PIECE] = "piece",
-                                     [KUBE_LINE_UNENDED] = "unended"};
-  struct aicr_k8s_box *box = lua_touserdata(L, lua_upvalueindex(1));
-  struct aicr_task *t = aicr_task_of(L);
-  const char *text;
-  size_t len;
+  static const char *const types[] = {
+      "application/json", "application/merge-patch+json",
+      "application/json-patch+json", "application/strategic-merge-patch+json",
+      "application/apply-patch+yaml"};
+  const char *type;
 
-  aicr_task_may_wait(L, t, "a stream of ctx.k8s");
-  if (!box->call)
-    return luaL_error(L, "this stream is over");
-  switch (kube_call_next(box->call, &text, &len)) {
-  case KUBE_CALL_ITEM:
-    if (lua_toboolean(L, lua_upvalueindex(2))) {
-      lua_pushlstring(L, text, len);
-      lua_pushstring(L, ends[kube_call_line_end(box->call)]);
-      return 2;
-    }
-    aicr_push_json(L, text, len, AICR_JSON_DROP_NULLS);
-    aicr_guard_redacted(L, text, len);
-    return 1;
-  case KUBE_CALL_WAIT:
-    return aicr_k8s_wait(L, t, box, got_line);
-  case KUBE_CALL_END:
-    kube_call_close(box->call);
-    box->call = NULL;
-    lua_pushnil(L);
-    return 1;
-  default:
-    return aicr_k8s_fail(L, box->call);
-  }
+  spec->verb = check_verb(L);
+  spec->stream = spec->stream && spec->verb != KUBE_LIST;
+  spec->resource = aicr_k8s_option(L, 2, "resource");
+  spec->api_version = aicr_k8s_option(L, 2, "apiVersion");
+  spec->kind = aicr_k8s_option(L, 2, "kind");
+  spec->name = aicr_k8s_option(L, 2, "name");
+  spec->ns = aicr_k8s_option(L, 2, "namespace");
+  spec->subresource = aicr_k8s_option(L, 2, "subresource");
+  spec->label = aicr_k8s_option(L, 2, "label");
+  spec->field = aicr_k8s_option(L, 2, "field");
+  spec->query = query_text(L);
+  spec->content_type = types[0];
+  type = aicr_k8s_option(L, 2, "content_type");
+  for (size_t i = 0; type && i < sizeof(types) / sizeof(*types); i++)
+    if (strcmp(types[i], type) == 0)
+      spec->content_type = types[i];
+  spec->text = boolean(L, "text");
+  spec->resolve_only = boolean(L, "resolve_only");
+  spec->aside = boolean(L, "aside");
+  lua_getfield(L, 2, "deadline_ms");
+  spec->deadline_ms = lua_tointeger(L, -1);
+  take_body(L, spec, what);
+}
+
+/* Starts the call of the arguments (what, table) in a box that is left on the
+ * top. */
+static struct aicr_k8s_box *start(lua_State *L, struct aicr_task *t,
+                                  const char *what, struct kube_call_spec *spec)
+{
+  luaL_checktype(L, 2, LUA_TTABLE);
+  lua_settop(L, 2);
+  luaL_checkstack(L, 30, what);
+  fill_spec(L, what, spec);
+  return aicr_k8s_start(L, t, spec, boolean(L, "free"));
 }
 
 /* native.stream(what, {as call}) -> iterator over lines (text; their second
@@ -217,27 +183,11 @@ static int next_line(lua_State *L)
 int aicr_k8s_stream(lua_State *L)
 {
   const char *what = luaL_checkstring(L, 1);
-  struct aicr_task *t = aicr_k8s_task(L, what);
-  struct kube_call_spec spec;
-  bool is_free;
+  struct kube_call_spec spec = {.stream = true};
+  struct aicr_k8s_box *box = start(L, aicr_k8s_task(L, what), what, &spec);
 
-  luaL_checktype(L, 2, LUA_TTABLE);
-  lua_settop(L, 2);
-  luaL_checkstack(L, 30, what);
-  spec = call_spec(L, what);
-  spec.stream = spec.verb != KUBE_LIST;
-  lua_getfield(L, 2, "free");
-  is_free = lua_toboolean(L, -1);
-  aicr_k8s_start(L, t, &spec, is_free);
-  lua_pushvalue(L, -1);
-  lua_pushboolean(L, spec.text);
-  lua_pushcclosure(L, next_line, 2);
-  lua_insert(L, -2);
-  lua_pushnil(L);
-  lua_insert(L, -2);
-  lua_pushnil(L);
-  lua_insert(L, -2);
-  return 4;
+  box->is_text = spec.text;
+  return aicr_k8s_iterate(L, what);
 }
 
 /* native.call(what, {verb=, resource= | apiVersion=, kind=, name=, namespace=,
@@ -254,19 +204,9 @@ int aicr_k8s_call(lua_State *L)
 {
   const char *what = luaL_checkstring(L, 1);
   struct aicr_task *t = aicr_k8s_task(L, what);
-  struct kube_call_spec spec;
-  struct aicr_k8s_box *box;
+  struct kube_call_spec spec = {0};
 
-  luaL_checktype(L, 2, LUA_TTABLE);
-  lua_settop(L, 2);
-  luaL_checkstack(L, 30, what);
-  spec = call_spec(L, what);
-  lua_getfield(L, 2, "free");
-  box = aicr_k8s_start(L, t, &spec, lua_toboolean(L, -1));
-  lua_replace(L, 2);
+  start(L, t, what, &spec);
   lua_pushboolean(L, spec.text || spec.verb == KUBE_RAW);
-  lua_replace(L, 1);
-  lua_settop(L, 2);
-  lua_toclose(L, 2); /* what ends this wait ends the call */
-  return aicr_k8s_wait(L, t, box, got_answer);
+  return aicr_k8s_wait_once(L, t, got_answer);
 }

@@ -80,8 +80,6 @@ int aicr_k8s_exec(lua_State *L)
   lua_getfield(L, 2, "deadline_ms");
   spec.deadline_ms = lua_tointeger(L, -1);
   aicr_k8s_start(L, t, &spec, false);
-  lua_replace(L, 2);
-  lua_settop(L, 2);
-  lua_toclose(L, 2); /* what ends this wait ends the call */
-  return aicr_k8s_wait(L, t, lua_touserdata(L, 2), got_end);
+  lua_pushnil(L);
+  return aicr_k8s_wait_once(L, t, got_end);
 }

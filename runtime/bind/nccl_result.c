@@ -4,53 +4,19 @@
 #include "bind/bind.h"
 #include "bind/nccl.h"
 
-static void set_integer(lua_State *L, const char *field, int64_t value)
-{
-  lua_pushinteger(L, value);
-  lua_setfield(L, -2, field);
-}
-
-static void set_number(lua_State *L, const char *field, double value)
-{
-  lua_pushnumber(L, value);
-  lua_setfield(L, -2, field);
-}
-
-static void set_boolean(lua_State *L, const char *field, bool value)
-{
-  lua_pushboolean(L, value);
-  lua_setfield(L, -2, field);
-}
-
-/* NULL and "" are nil. */
-static void set_text(lua_State *L, const char *field, const char *text)
-{
-  if (!text || !text[0])
-    return;
-  lua_pushstring(L, text);
-  lua_setfield(L, -2, field);
-}
-
-static void new_list(lua_State *L, size_t count)
-{
-  luaL_checkstack(L, 8, "no room for a list");
-  lua_createtable(L, count < 16384 ? (int)count : 16384, 0);
-  aicr_mark_array(L, -1);
-}
-
 static void push_warnings(lua_State *L, const struct nccl_warnings *all)
 {
   lua_Integer n = 0;
 
-  new_list(L, 0);
+  aicr_new_list(L, 0);
   for (int w = 0; w < NCCL_WARNING_COUNT; w++) {
     if (all->of[w].count == 0)
       continue;
     lua_createtable(L, 0, 4);
-    set_text(L, "code", nccl_warning_code((enum nccl_warning)w));
-    set_text(L, "message", nccl_warning_message((enum nccl_warning)w));
-    set_integer(L, "line", (int64_t)all->of[w].line);
-    set_integer(L, "count", (int64_t)all->of[w].count);
+    aicr_set_text(L, "code", nccl_warning_code((enum nccl_warning)w));
+    aicr_set_text(L, "message", nccl_warning_message((enum nccl_warning)w));
+    aicr_set_count(L, "line", all->of[w].line);
+    aicr_set_count(L, "count", all->of[w].count);
     lua_rawseti(L, -2, ++n);
   }
 }
@@ -58,43 +24,42 @@ static void push_warnings(lua_State *L, const struct nccl_warnings *all)
 static void push_figures(lua_State *L, const struct nccl_figures *f)
 {
   lua_createtable(L, 0, 4);
-  set_number(L, "time_us", f->time_us);
-  set_number(L, "algbw", f->algbw);
-  set_number(L, "busbw", f->busbw);
+  aicr_set_number(L, "time_us", f->time_us);
+  aicr_set_number(L, "algbw", f->algbw);
+  aicr_set_number(L, "busbw", f->busbw);
   if (f->has_wrong)
-    set_integer(L, "wrong", f->wrong);
+    aicr_set_integer(L, "wrong", f->wrong);
   if (f->has_error)
-    set_number(L, "max_error", f->max_error);
+    aicr_set_number(L, "max_error", f->max_error);
   if (f->has_iterations) {
-    set_number(L, "i_min", f->i_min);
-    set_number(L, "i_max", f->i_max);
-    set_number(L, "i_p99", f->i_p99);
-    set_number(L, "i_cv", f->i_cv);
+    aicr_set_number(L, "i_min", f->i_min);
+    aicr_set_number(L, "i_max", f->i_max);
+    aicr_set_number(L, "i_p99", f->i_p99);
+    aicr_set_number(L, "i_cv", f->i_cv);
   }
 }
 
 static void push_row(lua_State *L, const struct nccl_row *row)
 {
   lua_createtable(L, 0, 11);
-  set_integer(L, "size", row->size);
-  set_integer(L, "count", row->count);
-  set_text(L, "type", row->type);
+  aicr_set_integer(L, "size", row->size);
+  aicr_set_integer(L, "count", row->count);
+  aicr_set_text(L, "type", row->type);
   if (row->has_redop) {
-    lua_pushstring(L, row->redop);
-    lua_setfield(L, -2, "redop");
+    aicr_set_string(L, "redop", row->redop);
   }
   if (row->has_root)
-    set_integer(L, "root", row->root);
+    aicr_set_integer(L, "root", row->root);
   push_figures(L, &row->oop);
   lua_setfield(L, -2, "oop");
   if (row->ip.present) {
     push_figures(L, &row->ip);
     lua_setfield(L, -2, "ip");
   }
-  set_text(L, "timestamp", row->timestamp);
-  set_boolean(L, "truncated", row->truncated);
-  set_boolean(L, "inconsistent", row->inconsistent);
-  set_integer(L, "line", (int64_t)row->line);
+  aicr_set_text(L, "timestamp", row->timestamp);
+  aicr_set_boolean(L, "truncated", row->truncated);
+  aicr_set_boolean(L, "inconsistent", row->inconsistent);
+  aicr_set_count(L, "line", row->line);
 }
 
 static void push_params(lua_State *L, const struct nccl_run *run)
@@ -102,27 +67,25 @@ static void push_params(lua_State *L, const struct nccl_run *run)
   lua_createtable(L, 0, NCCL_PARAM_COUNT);
   for (int p = 0; p < NCCL_PARAM_COUNT; p++)
     if (run->has_param[p])
-      set_integer(L, nccl_param_name((enum nccl_param)p), run->params[p]);
+      aicr_set_integer(L, nccl_param_name((enum nccl_param)p), run->params[p]);
 }
 
 static void push_devices(lua_State *L, const struct nccl_run *run)
 {
-  new_list(L, run->device_count);
+  aicr_new_list(L, run->device_count);
   for (size_t i = 0; i < run->device_count; i++) {
     const struct nccl_device *d = &run->devices[i];
 
     lua_createtable(L, 0, 7);
-    set_integer(L, "rank", d->rank);
+    aicr_set_integer(L, "rank", d->rank);
     if (d->has_group)
-      set_integer(L, "group", d->group);
+      aicr_set_integer(L, "group", d->group);
     if (d->has_pid)
-      set_integer(L, "pid", d->pid);
-    lua_pushstring(L, d->host);
-    lua_setfield(L, -2, "host");
-    set_integer(L, "device", d->index);
-    set_text(L, "bus", d->bus);
-    lua_pushstring(L, d->name);
-    lua_setfield(L, -2, "name");
+      aicr_set_integer(L, "pid", d->pid);
+    aicr_set_string(L, "host", d->host);
+    aicr_set_integer(L, "device", d->index);
+    aicr_set_text(L, "bus", d->bus);
+    aicr_set_string(L, "name", d->name);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
 }
@@ -135,7 +98,7 @@ static void push_failures(lua_State *L, const struct nccl_run *run)
                                       [NCCL_FAILED_GPUS] = "gpus",
                                       [NCCL_LAST_ERROR] = "error"};
 
-  new_list(L, run->failure_count);
+  aicr_new_list(L, run->failure_count);
   for (size_t i = 0; i < run->failure_count; i++) {
     const struct nccl_failure *f = &run->failures[i];
     const char *hint = nccl_hint(f->text);
@@ -143,34 +106,31 @@ static void push_failures(lua_State *L, const struct nccl_run *run)
     if (!hint && f->last_error)
       hint = nccl_hint(f->last_error);
     lua_createtable(L, 0, 8);
-    set_text(L, "kind", kinds[f->kind]);
-    lua_pushstring(L, f->text);
-    lua_setfield(L, -2, "text");
-    set_text(L, "last_error", f->last_error);
-    set_text(L, "host", f->host);
-    set_text(L, "file", f->file);
+    aicr_set_text(L, "kind", kinds[f->kind]);
+    aicr_set_string(L, "text", f->text);
+    aicr_set_text(L, "last_error", f->last_error);
+    aicr_set_text(L, "host", f->host);
+    aicr_set_text(L, "file", f->file);
     if (f->file)
-      set_integer(L, "at", f->at);
-    set_text(L, "hint", hint);
-    set_integer(L, "line", (int64_t)f->line);
+      aicr_set_integer(L, "at", f->at);
+    aicr_set_text(L, "hint", hint);
+    aicr_set_count(L, "line", f->line);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
 }
 
 static void push_frames(lua_State *L, const struct nccl_run *run)
 {
-  new_list(L, run->frame_count);
+  aicr_new_list(L, run->frame_count);
   for (size_t i = 0; i < run->frame_count; i++) {
     const struct nccl_frame *f = &run->frames[i];
 
     lua_createtable(L, 0, 5);
-    lua_pushstring(L, f->host);
-    lua_setfield(L, -2, "host");
-    set_integer(L, "pid", f->pid);
-    lua_pushstring(L, f->file);
-    lua_setfield(L, -2, "file");
-    set_integer(L, "at", f->at);
-    set_integer(L, "line", (int64_t)f->line);
+    aicr_set_string(L, "host", f->host);
+    aicr_set_integer(L, "pid", f->pid);
+    aicr_set_string(L, "file", f->file);
+    aicr_set_integer(L, "at", f->at);
+    aicr_set_count(L, "line", f->line);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
 }
@@ -179,7 +139,7 @@ static void set_lists(lua_State *L, const struct nccl_run *run)
 {
   push_params(L, run);
   lua_setfield(L, -2, "params");
-  new_list(L, run->host_count);
+  aicr_new_list(L, run->host_count);
   for (size_t i = 0; i < run->host_count; i++) {
     lua_pushstring(L, run->hosts[i]);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
@@ -187,7 +147,7 @@ static void set_lists(lua_State *L, const struct nccl_run *run)
   lua_setfield(L, -2, "hosts");
   push_devices(L, run);
   lua_setfield(L, -2, "devices");
-  new_list(L, run->row_count);
+  aicr_new_list(L, run->row_count);
   for (size_t i = 0; i < run->row_count; i++) {
     push_row(L, &run->rows[i]);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
@@ -204,21 +164,21 @@ static void set_lists(lua_State *L, const struct nccl_run *run)
 static void set_footer(lua_State *L, const struct nccl_run *run)
 {
   if (run->has_average)
-    set_number(L, "avg_busbw", run->average);
+    aicr_set_number(L, "avg_busbw", run->average);
   if (run->has_bw_status)
-    set_text(L, "bw_status", run->bw_ok ? "OK" : "FAILED");
+    aicr_set_text(L, "bw_status", run->bw_ok ? "OK" : "FAILED");
   if (run->has_oob) {
     lua_createtable(L, 0, 2);
-    set_integer(L, "count", run->oob_count);
-    set_text(L, "status", run->oob_ok ? "OK" : "FAILED");
+    aicr_set_integer(L, "count", run->oob_count);
+    aicr_set_text(L, "status", run->oob_ok ? "OK" : "FAILED");
     lua_setfield(L, -2, "oob");
   }
-  set_boolean(L, "complete", run->complete);
-  set_boolean(L, "concluded", run->concluded);
+  aicr_set_boolean(L, "complete", run->complete);
+  aicr_set_boolean(L, "concluded", run->concluded);
   if (run->validated == NCCL_BY_ERROR)
-    set_text(L, "validated", "legacy");
+    aicr_set_text(L, "validated", "legacy");
   else
-    set_boolean(L, "validated", run->validated == NCCL_VALIDATED);
+    aicr_set_boolean(L, "validated", run->validated == NCCL_VALIDATED);
 }
 
 static void push_run(lua_State *L, const struct nccl_run *run)
@@ -231,21 +191,21 @@ static void push_run(lua_State *L, const struct nccl_run *run)
 
   luaL_checkstack(L, 10, "no room for a run");
   lua_createtable(L, 0, 28);
-  set_text(L, "op", run->op_name);
-  set_text(L, "format", formats[run->format]);
-  set_text(L, "tool_version", run->tool_version);
-  set_text(L, "nccl_version", run->nccl_version);
-  set_text(L, "nccl_headers", run->nccl_headers);
+  aicr_set_text(L, "op", run->op_name);
+  aicr_set_text(L, "format", formats[run->format]);
+  aicr_set_text(L, "tool_version", run->tool_version);
+  aicr_set_text(L, "nccl_version", run->nccl_version);
+  aicr_set_text(L, "nccl_headers", run->nccl_headers);
   if (run->max_rank >= 0)
-    set_integer(L, "ranks", run->max_rank + 1);
-  set_integer(L, "ranks_listed", (int64_t)run->device_count);
+    aicr_set_integer(L, "ranks", run->max_rank + 1);
+  aicr_set_count(L, "ranks_listed", run->device_count);
   if (run->group_ranks > 0)
-    set_integer(L, "group_ranks", run->group_ranks);
-  set_integer(L, "rows_dropped", (int64_t)run->rows_dropped);
-  set_boolean(L, "cpu_time", run->cpu_time);
-  set_integer(L, "wrong_total", run->wrong_total);
-  set_text(L, "tag", run->tag);
-  set_integer(L, "line", (int64_t)run->line);
+    aicr_set_integer(L, "group_ranks", run->group_ranks);
+  aicr_set_count(L, "rows_dropped", run->rows_dropped);
+  aicr_set_boolean(L, "cpu_time", run->cpu_time);
+  aicr_set_integer(L, "wrong_total", run->wrong_total);
+  aicr_set_text(L, "tag", run->tag);
+  aicr_set_count(L, "line", run->line);
   set_footer(L, run);
   set_lists(L, run);
 }
@@ -254,15 +214,15 @@ void aicr_push_nccl_result(lua_State *L, const struct nccl_result *r)
 {
   luaL_checkstack(L, 6, "no room for a result");
   lua_createtable(L, 0, 6);
-  new_list(L, r->run_count);
+  aicr_new_list(L, r->run_count);
   for (size_t i = 0; i < r->run_count; i++) {
     push_run(L, r->runs[i]);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   lua_setfield(L, -2, "runs");
-  set_integer(L, "bytes", (int64_t)r->bytes);
-  set_integer(L, "lines", (int64_t)r->lines);
-  set_integer(L, "long_lines", (int64_t)r->long_lines);
+  aicr_set_count(L, "bytes", r->bytes);
+  aicr_set_count(L, "lines", r->lines);
+  aicr_set_count(L, "long_lines", r->long_lines);
   push_warnings(L, &r->warnings);
   lua_setfield(L, -2, "warnings");
 }

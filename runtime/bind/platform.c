@@ -5,15 +5,11 @@
 #include <string.h>
 
 #include "bind/bind.h"
-#include "host/embed.h"
-
-#define TEXT_MAX (4u << 20)
 
 /* platform.names() -> a new list of the platforms' names         [-0, +1, m] */
 static int platform_names(lua_State *L)
 {
-  lua_newtable(L);
-  aicr_mark_array(L, -1);
+  aicr_new_list(L, 0);
   for (lua_Integer i = 0; aicr_platforms[i]; i++) {
     lua_pushstring(L, aicr_platforms[i]);
     lua_rawseti(L, -2, i + 1);
@@ -27,18 +23,9 @@ static int platform_data(lua_State *L)
 {
   size_t len;
   const char *name = luaL_checklstring(L, 1, &len);
-  struct aicr_buf *text;
 
   luaL_argcheck(L, strlen(name) == len, 1, "a NUL byte in a file's name");
-  name = lua_pushfstring(L, "recipes/%s", name);
-  text = aicr_new_buf(L, TEXT_MAX);
-  if (aicr_embed_text(name, text))
-    lua_pushlstring(L, text->data ? text->data : "", text->len);
-  else if (text->no_memory)
-    return luaL_error(L, "not enough memory");
-  else
-    lua_pushnil(L);
-  aicr_buf_free(text);
+  aicr_push_embedded(L, lua_pushfstring(L, "recipes/%s", name));
   return 1;
 }
 

@@ -10,29 +10,13 @@
 /* quantity.value(q) -> integer                                  [-0, +1, v] */
 static int quantity_value(lua_State *L)
 {
-  size_t len;
-  const char *text = luaL_checklstring(L, 1, &len);
-  struct aicr_error err;
-  int64_t value;
-
-  if (!aicr_quantity_value(text, len, &value, &err))
-    return aicr_raise(L, &err);
-  lua_pushinteger(L, value);
-  return 1;
+  return aicr_push_read(L, aicr_quantity_value);
 }
 
 /* quantity.milli(q) -> integer                                  [-0, +1, v] */
 static int quantity_milli(lua_State *L)
 {
-  size_t len;
-  const char *text = luaL_checklstring(L, 1, &len);
-  struct aicr_error err;
-  int64_t value;
-
-  if (!aicr_quantity_milli(text, len, &value, &err))
-    return aicr_raise(L, &err);
-  lua_pushinteger(L, value);
-  return 1;
+  return aicr_push_read(L, aicr_quantity_milli);
 }
 
 /* quantity.compare(a, b) -> -1 | 0 | 1                          [-0, +1, v] */

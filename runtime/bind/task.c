@@ -10,15 +10,6 @@
 
 /* aicr.native.task: what lua/aicr/ctx.lua stands on. */
 
-static struct aicr_task *task_of(lua_State *L)
-{
-  struct aicr_task *t = aicr_task_of(L);
-
-  if (!t || !t->host)
-    luaL_error(L, "only a running check can do this");
-  return t;
-}
-
 /* Once memory ran out what a check concludes may be wrong: nothing is noted any
  * more that could decide. Its clean-up goes on.                [-0, +0, v] */
 static void may_conclude(lua_State *L, const struct aicr_task *t)
@@ -31,7 +22,7 @@ static void may_conclude(lua_State *L, const struct aicr_task *t)
  * be JSON is noted as text, one that is too large is counted.  [-0, +1, v] */
 static int task_record(lua_State *L)
 {
-  struct aicr_task *t = task_of(L);
+  struct aicr_task *t = aicr_check_task(L);
   const char *name = luaL_checkstring(L, 1);
   enum aicr_record_kind kind = aicr_record_kind(name);
   struct aicr_buf *json;
@@ -82,10 +73,8 @@ static void add_place(lua_State *L, int idx)
   if (!aicr_user_frame(L, 1, file, sizeof(file), &line))
     return;
   lua_createtable(L, 0, 2);
-  lua_pushstring(L, file);
-  lua_setfield(L, -2, "file");
-  lua_pushinteger(L, line);
-  lua_setfield(L, -2, "line");
+  aicr_set_string(L, "file", file);
+  aicr_set_integer(L, "line", line);
   lua_setfield(L, idx, "at");
 }
 
@@ -93,7 +82,7 @@ static void add_place(lua_State *L, int idx)
  * the user's code. It stands whatever follows.                 [-0, +0, v] */
 static int task_ending(lua_State *L)
 {
-  struct aicr_task *t = task_of(L);
+  struct aicr_task *t = aicr_check_task(L);
   struct aicr_buf *json;
 
   luaL_checktype(L, 1, LUA_TTABLE);
@@ -126,7 +115,7 @@ static int task_ending(lua_State *L)
  * it holds 64 already.                                         [-0, +1, v] */
 static int task_extra(lua_State *L)
 {
-  struct aicr_task *t = task_of(L);
+  struct aicr_task *t = aicr_check_task(L);
   struct aicr_buf *key, *value;
   bool kept;
 
@@ -149,7 +138,7 @@ static int task_extra(lua_State *L)
 static int task_set(lua_State *L)
 {
   static const char *const names[] = {"coverage", "cleanup", NULL};
-  struct aicr_task *t = task_of(L);
+  struct aicr_task *t = aicr_check_task(L);
   int which = luaL_checkoption(L, 1, NULL, names);
   struct aicr_buf *json;
 
@@ -171,7 +160,7 @@ static int task_set(lua_State *L)
  *                                                              [-0, +0, v] */
 static int task_progress(lua_State *L)
 {
-  struct aicr_task *t = task_of(L);
+  struct aicr_task *t = aicr_check_task(L);
   size_t len;
   const char *text = luaL_checklstring(L, 1, &len);
 
@@ -182,7 +171,7 @@ static int task_progress(lua_State *L)
 /* task.defer(): there is clean-up to run after the check.      [-0, +0, v] */
 static int task_defer(lua_State *L)
 {
-  task_of(L)->has_cleanup = true;
+  aicr_check_task(L)->has_cleanup = true;
   return 0;
 }
 
@@ -190,7 +179,7 @@ static int task_defer(lua_State *L)
  *                                                              [-0, +1, v] */
 static int task_stopping(lua_State *L)
 {
-  lua_pushboolean(L, task_of(L)->stop != AICR_END_RUNNING);
+  lua_pushboolean(L, aicr_check_task(L)->stop != AICR_END_RUNNING);
   return 1;
 }
 
@@ -198,7 +187,7 @@ static int task_stopping(lua_State *L)
  * are true: a recording's capture time, else the clock.        [-0, +1, v] */
 static int task_now(lua_State *L)
 {
-  struct aicr_task *t = task_of(L);
+  struct aicr_task *t = aicr_check_task(L);
   int64_t ms = 0;
 
   if (t->host->client) {
@@ -221,7 +210,7 @@ static int task_monotonic(lua_State *L)
  * not change.                                                  [-0, +1, v] */
 static int task_recording(lua_State *L)
 {
-  struct aicr_task *t = task_of(L);
+  struct aicr_task *t = aicr_check_task(L);
 
   lua_pushboolean(L, t->host->recording);
   return 1;
@@ -276,7 +265,7 @@ static int after_sleep(lua_State *L, int status, lua_KContext ctx)
 /* task.sleep(ms)                                       [yields] [-0, +0, v] */
 static int task_sleep(lua_State *L)
 {
-  struct aicr_task *t = task_of(L);
+  struct aicr_task *t = aicr_check_task(L);
   lua_Integer ms = luaL_checkinteger(L, 1);
   struct aicr_strand *s = aicr_task_may_wait(L, t, "ctx:sleep");
 
@@ -300,7 +289,7 @@ static int after_all(lua_State *L, int status, lua_KContext ctx)
  * raised, which ends the others and is raised here.    [yields] [-0, +0, v] */
 static int task_all(lua_State *L)
 {
-  struct aicr_task *t = task_of(L);
+  struct aicr_task *t = aicr_check_task(L);
   lua_Unsigned n;
 
   aicr_task_may_wait(L, t, "ctx:all");

@@ -24,15 +24,6 @@ struct wait {
   unsigned known_looks;
 };
 
-static struct aicr_task *task_of(lua_State *L)
-{
-  struct aicr_task *t = aicr_task_of(L);
-
-  if (!t || !t->host)
-    luaL_error(L, "only a running check can do this");
-  return t;
-}
-
 static struct kube_record *record_of(const struct aicr_task *t)
 {
   return t && t->host && t->host->client
@@ -67,7 +58,7 @@ static int close_wait(lua_State *L)
  * whose time is over; without them it is told by what it does. [-0, +1, v] */
 int aicr_task_wait(lua_State *L)
 {
-  struct aicr_task *t = task_of(L);
+  struct aicr_task *t = aicr_check_task(L);
   size_t len;
   const char *what = luaL_checklstring(L, 1, &len);
   const char *told = luaL_optstring(L, 2, "");
@@ -144,7 +135,7 @@ int aicr_task_goes_on(lua_State *L)
     break;
   case KUBE_WAIT_CUT:
     if (late)
-      aicr_task_stop_as_recorded(L, task_of(L));
+      aicr_task_stop_as_recorded(L, aicr_check_task(L));
     more = true;
     break;
   default:

@@ -41,10 +41,8 @@ static int convert(lua_State *L,
   const char *text = luaL_checklstring(L, 1, &len);
   struct aicr_buf *b = aicr_new_buf(L, TEXT_MAX);
 
-  if (!add(b, text, len))
-    return luaL_error(L, "not enough memory");
-  lua_pushlstring(L, b->data ? b->data : "", b->len);
-  aicr_buf_free(b);
+  add(b, text, len);
+  aicr_push_buf(L, b);
   return 1;
 }
 

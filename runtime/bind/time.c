@@ -8,15 +8,7 @@
 /* time.duration(text) -> milliseconds                           [-0, +1, v] */
 static int time_duration(lua_State *L)
 {
-  size_t len;
-  const char *text = luaL_checklstring(L, 1, &len);
-  struct aicr_error err;
-  int64_t ms;
-
-  if (!aicr_duration_parse(text, len, &ms, &err))
-    return aicr_raise(L, &err);
-  lua_pushinteger(L, ms);
-  return 1;
+  return aicr_push_read(L, aicr_duration_parse);
 }
 
 /* time.format_duration(ms) -> text                              [-0, +1, v] */
@@ -32,15 +24,7 @@ static int time_format_duration(lua_State *L)
 /* time.parse(text) -> milliseconds since the epoch              [-0, +1, v] */
 static int time_parse(lua_State *L)
 {
-  size_t len;
-  const char *text = luaL_checklstring(L, 1, &len);
-  struct aicr_error err;
-  int64_t ms;
-
-  if (!aicr_time_parse(text, len, &ms, &err))
-    return aicr_raise(L, &err);
-  lua_pushinteger(L, ms);
-  return 1;
+  return aicr_push_read(L, aicr_time_parse);
 }
 
 /* time.format(ms) -> text                                       [-0, +1, v] */

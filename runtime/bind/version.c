@@ -17,12 +17,6 @@ static void check_version(lua_State *L, int arg, struct aicr_version *out)
     aicr_raise(L, &err);
 }
 
-static void set_integer(lua_State *L, const char *field, int64_t value)
-{
-  lua_pushinteger(L, value);
-  lua_setfield(L, -2, field);
-}
-
 /* version.parse(text) -> {major, minor, patch, precision, extras}
  *                                                               [-0, +1, v] */
 static int version_parse(lua_State *L)
@@ -31,12 +25,11 @@ static int version_parse(lua_State *L)
 
   check_version(L, 1, &v);
   lua_createtable(L, 0, 5);
-  set_integer(L, "major", v.major);
-  set_integer(L, "minor", v.minor);
-  set_integer(L, "patch", v.patch);
-  set_integer(L, "precision", v.precision);
-  lua_pushlstring(L, v.extras, v.extras_len);
-  lua_setfield(L, -2, "extras");
+  aicr_set_integer(L, "major", v.major);
+  aicr_set_integer(L, "minor", v.minor);
+  aicr_set_integer(L, "patch", v.patch);
+  aicr_set_integer(L, "precision", v.precision);
+  aicr_set_bytes(L, "extras", v.extras, v.extras_len);
   return 1;
 }
 

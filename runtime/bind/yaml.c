@@ -90,8 +90,7 @@ static int yaml_decode_all(lua_State *L)
   struct aicr_yaml *y = open_text(L, &json);
   lua_Integer n = 0;
 
-  lua_newtable(L);
-  aicr_mark_array(L, -1);
+  aicr_new_list(L, 0);
   while (next_document(L, y, json)) {
     if (n == DOCUMENTS_MAX)
       return luaL_error(L, "more than %d documents", DOCUMENTS_MAX);
