@@ -9,5 +9,6 @@ return {
     "deployment/dra_devices.lua",
     "deployment/compute_domains.lua",
     "deployment/device_plugin.lua",
+    "performance/nccl_all_reduce_bw.lua",
   },
 }

@@ -31,6 +31,6 @@ termination message agree. What could not be measured is an error, never a pass.
     local asked = benchmark.asked(ctx)
     local from = benchmark.source(ctx, asked)
     local size = benchmark.nodes(ctx, asked, from)
-    return benchmark.judge(ctx, asked, size, benchmark.run(ctx, asked, from, size))
+    return benchmark.judge(ctx, asked, from, size, benchmark.run(ctx, asked, from, size))
   end,
 }

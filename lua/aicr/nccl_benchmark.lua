@@ -3,7 +3,8 @@
 --- (gke-tcpxo.md 5). Where its runtime comes from on a platform is a file in lua/aicr/nccl_runtime/.
 local advice = require "aicr.nccl_runtime.advice"
 local benchmark = require "aicr.nccl_runtime.benchmark"
-local gke = require "aicr.nccl_runtime.gke"
+local benchmarks = require "aicr.nccl_runtime.benchmarks"
+local built = require "aicr.nccl_runtime.built"
 local params = require "aicr.nccl_runtime.params"
 local request = require "aicr.nccl_runtime.request"
 local source = require "aicr.nccl_runtime.source"
@@ -11,14 +12,18 @@ local verdict = require "aicr.nccl_verdict"
 
 local M = {}
 
--- Platform -> its file.
-local PLATFORMS <const> = { gcp = gke }
+-- The files that rows of recipes/platforms/benchmarks.yaml name, by their names, and what they need.
+local PLATFORMS <const>, needs = {}, { benchmark.needs, built.NEEDS }
+for _, name in ipairs(benchmarks.runtimes()) do
+  PLATFORMS[name] = require("aicr.nccl_runtime." .. name)
+  needs[#needs + 1] = PLATFORMS[name].needs
+end
 
 --- Name of the check and of its constraint in recipes.
 M.NAME = request.NAME
 --- For the `params`, `needs` and `fixes` of a check.
 M.params = params.declare()
-M.needs = { benchmark.needs, gke.needs }
+M.needs = needs
 M.fixes = advice.FIXES
 
 --- What recipe and parameters ask for (5.1, steps 1 to 7). Skips the check when they ask for nothing, or for hardware
@@ -50,19 +55,21 @@ M.nodes = benchmark.size
 ---@return aicr.training.Result
 M.run = benchmark.run
 
---- Judges what it wrote (5.8): wrong values end the check; a figure below the floor is a false expectation. Raises what
---- `aicr.nccl_verdict.read` raises.
+--- Judges what it wrote (5.8): wrong values and the wrong transport end the check; a figure below the floor is a false
+--- expectation. Raises what `aicr.nccl_verdict.read` raises, and `transport-unknown`.
 ---@param ctx aicr.ctx
 ---@param asked table
+---@param from table
 ---@param size table
 ---@param result aicr.training.Result
 ---@return string phrase
-function M.judge(ctx, asked, size, result)
-  local figure = benchmark.figure(ctx, asked, size, result)
-  return verdict.measure(ctx, figure, result.log, {
+function M.judge(ctx, asked, from, size, result)
+  local figure = benchmark.figure(ctx, asked, from, size, result)
+  local phrase = verdict.measure(ctx, figure, result.log, {
     floor = asked.floor, text = asked.floor_text, tolerance = ctx.params.tolerance, image = asked.image,
-    wired = not asked.carrier,
+    wired = not asked.carrier and not figure.over, look = from.platform.LOOK,
   })
+  return size.covers and ("%s; %s"):format(phrase, size.covers) or phrase
 end
 
 return M

@@ -6,7 +6,7 @@ local text = require "aicr.native.text"
 local M = {}
 
 -- `any`: lists of words; all words of one of them must stand in a line. `slow`: only of a benchmark that ended and was
--- slow.
+-- slow. `fabric`: what to do about it is the platform's to say, where it says something.
 local SIGNATURES <const> = {
   {
     code = "driver-missing", any = { { "libcuda.so.1", "cannot open" }, { "no CUDA-capable device" } },
@@ -52,14 +52,14 @@ local SIGNATURES <const> = {
     cause = "the image has no rdma-core", action = "take an image that has it",
   },
   {
-    code = "plugin-failed-fallback-socket",
+    code = "plugin-failed-fallback-socket", fabric = true,
     any = { { "Failed to initialize NET plugin" }, { "Failed to initialize any NET plugin" } },
     cause = "NCCL's network plug-in was found and did not start, so NCCL goes over sockets",
     action = "look at the daemon beside the worker and at the plug-in's installer: kubectl get daemonsets -A "
       .. "| grep tcpxo",
   },
   {
-    code = "socket-fallback",
+    code = "socket-fallback", fabric = true,
     any = { { "Using network Socket" }, { "NET/Plugin: Could not find" }, { "via NET/Socket" } },
     cause = "NCCL went over TCP sockets: its network plug-in was not found",
     action = "look at the worker's LD_LIBRARY_PATH, nccl-env-profile.sh and the tcpxo-daemon: "
@@ -106,7 +106,7 @@ local SIGNATURES <const> = {
     code = "version-mismatch",
     any = { { "Mismatched NCCL version" }, { "NCCL version mismatch" }, { "Message truncated : received" } },
     cause = "the ranks have different versions of NCCL",
-    action = "see that the TCPXO installer is of one release on all nodes",
+    action = "see that all nodes have one NCCL (with TCPXO: one release of its installer)",
   },
   {
     code = "topo-file", any = { { "XML", "wrong version" }, { "Attribute arch of node cpu not found" } },
@@ -179,7 +179,8 @@ end
 
 --- The first signature that a log shows: `{code, cause, action, line}`, nil when it shows none.
 ---@param log string
----@param opts {slow: boolean|nil}|nil slow: the benchmark ended, and was slow
+---@param opts {slow: boolean|nil, look: string|nil}|nil slow: the benchmark ended, and was slow; look: where to look on
+--- its platform when the fabric is not used
 ---@return table|nil
 function M.of(log, opts)
   local seen = #log > LOOK_MAX and log:sub(-LOOK_MAX) or log
@@ -188,7 +189,8 @@ function M.of(log, opts)
       for _, words in ipairs(signature.any) do
         local line = line_with(seen, words)
         if line then
-          return { code = signature.code, cause = signature.cause, action = signature.action, line = line }
+          local look = signature.fabric and opts and opts.look
+          return { code = signature.code, cause = signature.cause, action = look or signature.action, line = line }
         end
       end
     end

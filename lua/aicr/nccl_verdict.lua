@@ -351,6 +351,7 @@ function M.read(log, termination, asked)
   end
   figure.ranks = run and (run.group_ranks or run.ranks)
   figure.hosts = run and #run.hosts or 0
+  figure.evidence = result.evidence
   figure.network = result.evidence and result.evidence.network
   figure.others = others
   figure.curve = curve_of(figure.from == "log" and run.rows or rows)
@@ -366,9 +367,10 @@ end
 --- What a slow benchmark points at: `{code, cause, action, line}`, nil when nothing does.
 ---@param figure table of `read`
 ---@param log string
+---@param look string|nil where to look on this platform when its fabric is not used
 ---@return table|nil
-function M.why_slow(figure, log)
-  local hint = hints.of(log, { slow = true })
+function M.why_slow(figure, log, look)
+  local hint = hints.of(log, { slow = true, look = look })
   if not hint and still_rises(figure.curve) then
     hint = {
       code = "small-max", cause = "the bandwidth still rises at the largest size: the sweep is too short",
@@ -403,8 +405,8 @@ end
 ---@param ctx aicr.ctx
 ---@param figure table of `read`
 ---@param log string
----@param want {floor: number, text: string, tolerance: number, image: string|nil, wired: boolean|nil} text: the floor
---- as it was written; wired: the wiring was looked at
+---@param want {floor: number, text: string, tolerance: number, image: string|nil, wired: boolean|nil, look: string|nil}
+--- text: the floor as it was written; wired: the wiring was looked at; look: where to look on this platform
 ---@return string phrase
 function M.measure(ctx, figure, log, want)
   ctx:series("time", "bytes", "µs", points(figure.curve, "time_us"))
@@ -420,14 +422,16 @@ function M.measure(ctx, figure, log, want)
   local image = want.image and (" (runtime image: %s)"):format(want.image) or ""
   ctx:evidence("%.2f GB/s%s at %s, by the %s; constraint %s", figure.busbw, image, size_text(figure.size), figure.from,
     text.printable(want.text))
-  local hint = M.why_slow(figure, log)
+  local hint = M.why_slow(figure, log, want.look)
+  local over = figure.over and text.printable(figure.over)
   ctx:measure("busbw", figure.busbw, "GB/s", {
     op = ">=", value = math.tointeger(want.floor) or want.floor, tolerance = want.tolerance, code = "INTERNAL",
-    reason = "below-floor", fix = hint and hint.action,
-    why = ("speed: %slaunch and values were sound%s"):format(want.wired and "wiring, " or "",
-      hint and ("; %s (%s)"):format(hint.cause, hint.code) or ""),
+    reason = "below-floor", fix = hint and hint.action or want.look,
+    why = ("speed: %slaunch and values were sound%s"):format(want.wired and "wiring, "
+      or over and ("transport (%s), "):format(over) or "", hint and ("; %s (%s)"):format(hint.cause, hint.code) or ""),
   })
-  return ("%.2f GB/s%s, %s required"):format(figure.busbw, image, text.printable(want.text))
+  return ("%.2f GB/s%s%s, %s required"):format(figure.busbw, over and " over " .. over or "", image,
+    text.printable(want.text))
 end
 
 --- What a launcher that did not succeed says of itself: a fault when its log shows wrong values; else nil and the

@@ -121,7 +121,7 @@ local function run(how)
   local source = { class = "x", platform = platform, shipped = how.delivered and shipped() or nil }
   local request = setmetatable(how.request or {}, { __index = REQUEST })
   local ok, result = pcall(function()
-    return benchmark.figure(ctx, request, SIZE, benchmark.run(ctx, request, source, SIZE))
+    return benchmark.figure(ctx, request, source, SIZE, benchmark.run(ctx, request, source, SIZE))
   end)
   return ok, result, ctx, given
 end

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- aicr-run render: what an NCCL test would create on a platform, and which override rows made it so
 --- (platform-runtimes.md 9). No cluster is asked.
+local benchmark = require "aicr.nccl_runtime.objects"
 local documents = require "aicr.report.documents"
 local errors = require "aicr.native.error"
 local json = require "aicr.json"
@@ -14,7 +15,7 @@ local text = require "aicr.report.text"
 local M = {}
 
 local USAGE <const> = 2
-local TEST <const>, NODES <const> = "all-reduce", 2
+local NODES <const> = 2
 
 --- Options that only this command has.
 M.OPTIONS = { "arch", "nodes", "gpus", "nics", "nic_resource" }
@@ -83,8 +84,7 @@ local function build(given)
     platform = options.platform, arch = options.arch, nodes = sizes.NodesPerJob or NODES, gpus = sizes.GpusPerNode,
     nics = sizes.MlnxPerNode, mnnvl = sizes.EnableMNNVL, nic_resource = options.nic_resource,
   }
-  local test = platform.nccl_test(given.operands[1] or TEST, facts)
-  facts.entry, facts.nodes = "nccl-" .. test.name, test.nodes or facts.nodes
+  local test, built = benchmark.build(given.operands[1] or benchmark.ALL_REDUCE, facts)
   local warnings = { sizes.warning }
   if not facts.nic_resource and nics.needs_resource(facts.platform, facts.arch) then
     warnings[#warnings + 1] = "no NIC is asked for: which resource the nodes have is not known without a cluster; say"
@@ -94,9 +94,7 @@ local function build(given)
     warnings[#warnings + 1] = ("networks gpu-nic0 to gpu-nic7 and release %s of the TCPXO plug-in were taken: what the"
       .. " nodes have is not known without a cluster"):format(nics.OLDEST_RELEASE)
   end
-  return {
-    test = test, facts = facts, warnings = warnings, built = platform.build_run(platform.nccl_run(test, facts)),
-  }
+  return { test = test, facts = facts, warnings = warnings, built = built }
 end
 
 local function objects_of(built, namespace)

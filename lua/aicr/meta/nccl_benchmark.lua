@@ -42,9 +42,10 @@ function benchmark.run(ctx, asked, from, size) end
 --- Judges what it wrote; gives the phrase.
 ---@param ctx aicr.ctx
 ---@param asked table
+---@param from table
 ---@param size table
 ---@param result aicr.training.Result
 ---@return string
-function benchmark.judge(ctx, asked, size, result) end
+function benchmark.judge(ctx, asked, from, size, result) end
 
 return benchmark

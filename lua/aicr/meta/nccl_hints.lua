@@ -13,7 +13,8 @@ local hints = {}
 
 --- The first signature that a log shows, nil when it shows none.
 ---@param log string
----@param opts? {slow: boolean?} slow: the benchmark ended, and was slow
+---@param opts? {slow: boolean?, look: string?} slow: the benchmark ended, and was slow; look: where to look on its
+--- platform when the fabric is not used
 ---@return aicr.nccl_hints.Hint?
 ---@nodiscard
 function hints.of(log, opts) end

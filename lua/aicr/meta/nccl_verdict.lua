@@ -23,6 +23,8 @@ local verdict = {}
 ---@field ranks? integer
 ---@field hosts integer
 ---@field network? string
+---@field evidence? aicr.nccl.Evidence what NCCL said of itself
+---@field over? string what carried it, where that was judged
 ---@field others? integer whole runs of the log beside the one that is judged
 ---@field curve {size: integer, time_us: number, algbw: number, busbw: number}[]
 
@@ -52,15 +54,16 @@ function verdict.read(log, termination, asked) end
 --- What a slow benchmark points at, nil when nothing does.
 ---@param figure aicr.nccl_verdict.Figure
 ---@param log string
+---@param look? string where to look on this platform when its fabric is not used
 ---@return aicr.nccl_hints.Hint?
 ---@nodiscard
-function verdict.why_slow(figure, log) end
+function verdict.why_slow(figure, log, look) end
 
 --- Records figure and curve, and expects the floor less the tolerance.
 ---@param ctx aicr.ctx
 ---@param figure aicr.nccl_verdict.Figure
 ---@param log string
----@param want {floor: number, text: string, tolerance: number, image: string?, wired: boolean?}
+---@param want {floor: number, text: string, tolerance: number, image: string?, wired: boolean?, look: string?}
 ---@return string phrase
 function verdict.measure(ctx, figure, log, want) end
 

@@ -27,8 +27,8 @@
 ---@field built? aicr.platform.Built what `aicr.platform.build_run` gave, in the place of the next five
 ---@field runtime? table the TrainingRuntime; its namespace is set here
 ---@field job? table the TrainJob; its namespace is set here
----@field objects? table[] what else the job needs, made behind the runtime; their namespace is set here, and permissions
---- to create them are the check's own
+---@field objects? table[] what else the job needs, made behind the runtime; their namespace is set here, and the check
+--- has the permissions to create them
 ---@field launcher? {job: string, container: string} the replicated job that decides, and its container; where it is
 --- that of the workers, its pod 0 is the launcher, and all of its pods have to succeed
 ---@field workers? {job: string, count: integer}

@@ -20,6 +20,8 @@ local TRAINER <const> = "See why Trainer is not ready: kubectl get deployments,p
   .. " app.kubernetes.io/name=trainer; it belongs to the recipe's component kubeflow-trainer"
 local AGAIN <const> = "Run it again: aicr-run nccl-all-reduce-bw -o report.json; if it repeats, read the log of the"
   .. " launcher in the report"
+local ARCH <const> = "Say it: --set nccl-all-reduce-bw.arch=h100. Look with: kubectl get nodes -L"
+  .. " nvidia.com/gpu.product"
 local OTHERS <const> = "See which run is there: kubectl get namespaces,leases -A | grep aicr-nccl; wait for it, or run"
   .. " aicr-run doctor"
 
@@ -36,9 +38,28 @@ M.FIXES = {
     .. " nccl-all-reduce-bw.runtime=FILE",
   ["runtime-malformed"] = SUPPLY, ["runtime-kind"] = SUPPLY,
   ["benchmark-profile"] = "Correct the constraint nccl-benchmark-profile of the recipe, or drop it.",
-  ["fabric"] = "Leave the parameter out on GKE: --set nccl-all-reduce-bw.fabric=",
+  ["fabric"] = "Leave the parameter out, for the platform's own: --set nccl-all-reduce-bw.fabric=",
   ["runtime-image"] = "--set nccl-all-reduce-bw.runtime_image=HOST/NAME:TAG, an image with nccl-tests for MPI",
   ["platform-unknown"] = "Name it: --platform gcp, or with --recipe FILE",
+  ["mixed-platforms"] = "Name the one that is meant: --platform gcp, or with --recipe FILE",
+  ["architecture"] = ARCH, ["architecture-unknown"] = ARCH, ["mixed-architectures"] = ARCH,
+  ["other-architecture"] = ARCH,
+  ["sizes-unknown"] = "Say how many NICs a worker asks for: --set nccl-all-reduce-bw.nics=8",
+  ["not-available"] = "Bring a runtime for it: --set-file nccl-all-reduce-bw.runtime=FILE. One to begin with: aicr-run"
+    .. " render --platform PLATFORM --arch ARCH",
+  ["other-runtime"] = "Name the platform that the recipe is for, or take another recipe: --platform gcp",
+  ["nic-resource-unknown"] = "Say which one workers ask for: --set nccl-all-reduce-bw.nic_resource=NAME",
+  ["no-nic-resource"] = "kubectl get nodes -o yaml | grep -e rdma/ -e mlnxnics; --set"
+    .. " nccl-all-reduce-bw.nic_resource=NAME names another resource, --set nccl-all-reduce-bw.nics=N another number",
+  ["too-few-resources"] = "Look at the device plug-in of the nodes that have less: aicr-run fabric-resources"
+    .. " device-plugin; kubectl describe node NODE (Allocatable)",
+  ["no-usable-nodes"] = NODES,
+  ["api-not-served"] = "Install what serves the API that the message names; ComputeDomains and claims of GPUs: the"
+    .. " NVIDIA DRA driver for GPUs. Look with: kubectl api-resources",
+  ["wrong-transport"] = "Look at the device plug-in of the NICs and at the network plug-in in the image. Where another"
+    .. " fabric is meant: --set nccl-all-reduce-bw.fabric=NAME",
+  ["transport-unknown"] = "See that NCCL_DEBUG=INFO reaches the ranks, and read attachment launcher.log: aicr-run"
+    .. " nccl-all-reduce-bw -o report.json",
   ["node-selector"] = "--set nccl-all-reduce-bw.node_selector=KEY=VALUE; of a shipped or supplied runtime, correct"
     .. " spec.nodeSelector of its worker",
   ["toleration"] = "--set nccl-all-reduce-bw.toleration=KEY=VALUE:NoSchedule",
@@ -85,8 +106,9 @@ M.FIXES = {
     .. " nccl-all-reduce-bw.node_selector=KEY=VALUE; look for Xid errors: kubectl debug node/NAME -it --image=busybox"
     .. " -- dmesg",
   ["below-own-floor"] = "Take NCCL_TESTS_MIN_BW out of the supplied runtime, or see what slows it down: " .. LOGS,
-  ["below-floor"] = "See that no other job uses the nodes (kubectl get pods -A -o wide), that every node has its eight"
-    .. " GPU NICs (aicr-run gke-gpu-nic-topology), and that the TCPXO installer is of one release on all nodes.",
+  ["below-floor"] = "See that no other job uses the nodes (kubectl get pods -A -o wide); with TCPXO, that every node"
+    .. " has its eight GPU NICs (aicr-run gke-gpu-nic-topology), and that the TCPXO installer is of one release on all"
+    .. " nodes.",
 }
 
 return M

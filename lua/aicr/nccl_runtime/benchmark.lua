@@ -3,11 +3,13 @@
 --- 5.11). All that can be read is read before anything is made.
 local derive = require "aicr.nccl_runtime.derive"
 local errors = require "aicr.native.error"
+local fleet = require "aicr.fleet"
 local json = require "aicr.json"
 local params = require "aicr.nccl_runtime.params"
 local sizing = require "aicr.nccl_runtime.sizing"
 local text = require "aicr.native.text"
 local training = require "aicr.training"
+local transport = require "aicr.nccl_runtime.transport"
 local verdict = require "aicr.nccl_verdict"
 
 local M = {}
@@ -15,20 +17,50 @@ local M = {}
 local PREFIX <const> = "aicr-nccl-perf-"
 local JOB <const> = "nccl-all-reduce-tj"
 local API <const> = "trainer.kubeflow.org"
+-- Names of nodes in a line.
+local NODES_SHOWN <const> = 16
+-- Kinds of channels in a line.
+local PATHS_SHOWN <const> = 6
 -- Paths of a shipped worker that are shown; the report has all.
 local INHERITED_SHOWN <const> = 5
 -- Of the launcher's log: lines and bytes of the attachment, lines that are shown where there is no figure.
 local LOG_LINES <const>, LOG_BYTES <const>, LOG_SHOWN <const> = 100, 32 * 1024, 5
 
---- Permissions, beside those of the platform's file.
-M.needs = { "list nodes", training.needs }
+--- Permissions, beside those of the platforms' files.
+M.needs = { fleet.needs, training.needs }
+
+local function shown_names(names)
+  return table.concat(names, " ", 1, math.min(#names, NODES_SHOWN))
+    .. (#names > NODES_SHOWN and (" and %d more"):format(#names - NODES_SHOWN) or "")
+end
+
+-- Nodes, or GPUs of each, that were asked for and are not there.
+local function fewer_than_asked(ctx, size)
+  local nodes, gpus = ctx.params.nodes, ctx.params.gpus
+  if nodes and size.workers < nodes then
+    return {
+      code = "NOT_FOUND", reason = "too-few-nodes",
+      message = ("%d GPU nodes are asked for, and it can run on %d"):format(nodes, size.workers),
+    }
+  elseif gpus and size.gpus ~= gpus then
+    return {
+      code = "INTERNAL", reason = "gpu-counts",
+      message = ("%d GPUs of each node are asked for, and the nodes offer %d"):format(gpus, size.gpus),
+    }
+  end
+end
 
 --- The nodes of the benchmark. Ends the check when they are not enough.
 ---@param ctx aicr.ctx
 ---@param request table of `request.read`
 ---@param source table of `source.choose`
----@return table size of `sizing.of`
+---@return table size of `sizing.of`; of a platform's own `size` more
 function M.size(ctx, request, source)
+  if source.platform.size then
+    local size = source.platform.size(ctx, request)
+    ctx:evidence("%d workers with %d GPUs each: %s", size.workers, size.gpus, shown_names(size.nodes))
+    return size
+  end
   local selector = request.selector or source.platform.selector(source)
   local nodes, err = ctx:try(ctx.k8s.list, ctx.k8s, "nodes", { fields = sizing.FIELDS })
   if err then
@@ -37,9 +69,11 @@ function M.size(ctx, request, source)
     }
   end
   local size, fault = sizing.of(nodes, { selector = selector, product = source.platform.PRODUCT })
+  fault = fault or fewer_than_asked(ctx, size)
   if fault then
     ctx:fail(fault)
   end
+  size.min_bytes = source.platform.MIN_BYTES
   ctx:evidence("%d workers with %d GPUs each: %s", size.workers, size.gpus, table.concat(size.nodes, " "))
   if size.cordoned then
     ctx:evidence("GPU nodes that are cordoned were left out: %s", size.cordoned)
@@ -100,7 +134,8 @@ local function asked_of(request, size)
     return {}
   end
   return {
-    min_bytes = request.min_bytes, max_bytes = request.max_bytes, ranks = size.total, hosts = size.workers,
+    min_bytes = request.min_bytes or size.min_bytes, max_bytes = request.max_bytes, ranks = size.total,
+    hosts = size.workers,
   }
 end
 
@@ -120,14 +155,49 @@ local function tail(log, lines, bytes)
   return log:sub(math.max(from + 1, #log - bytes + 1, 1))
 end
 
---- The figure to judge by, of what the benchmark wrote. Ends the check when values are wrong; raises what
---- `verdict.read` raises, and shows the end of the log then.
+-- What NCCL said of the way that it took, as evidence.
+local function describe_transport(ctx, seen)
+  local paths = {}
+  for i, path in ipairs(seen.paths) do
+    paths[i] = ("%s %d%s"):format(text.printable(path.path), path.count,
+      path.gdr > 0 and (" (GDRDMA %d)"):format(path.gdr) or "")
+  end
+  ctx:evidence("channels: %s", #paths == 0 and "none seen"
+    or table.concat(paths, ", ", 1, math.min(#paths, PATHS_SHOWN)))
+  if seen.mnnvl ~= nil then
+    ctx:evidence("multi-node NVLink %s%s", seen.mnnvl and "used" or "not used",
+      seen.clique_size and (", %d ranks in a domain"):format(seen.clique_size) or "")
+  end
+  if seen.ofi and seen.ofi.provider then
+    ctx:evidence("libfabric provider %s, %s NICs", text.printable(seen.ofi.provider), tostring(seen.ofi.nics or "?"))
+  end
+end
+
+-- Ends the check where it went another way than it had to; a good number over TCP says nothing of the fabric.
+local function require_transport(ctx, figure, size, look)
+  local seen = figure.evidence
+  if seen then
+    describe_transport(ctx, seen)
+  end
+  local fault = transport.fault(seen, size.transport, figure.ranks)
+  if fault then
+    fault.fix = look
+    fault.why = ("%.2f GB/s at %s were measured, which say nothing of the fabric"):format(figure.busbw,
+      verdict.size_text(figure.size))
+    ctx:fail(fault)
+  end
+  figure.over = transport.text(seen, figure.ranks)
+end
+
+--- The figure to judge by, of what the benchmark wrote. Ends the check when values are wrong, or it went over another
+--- transport than it had to; raises what `verdict.read` and `transport.fault` raise, and shows the end of the log then.
 ---@param ctx aicr.ctx
 ---@param request table
+---@param source table
 ---@param size table
 ---@param result aicr.training.Result
 ---@return aicr.nccl_verdict.Figure
-function M.figure(ctx, request, size, result)
+function M.figure(ctx, request, source, size, result)
   ctx:attach("launcher.log", "text/plain", tail(result.log, LOG_LINES, LOG_BYTES))
   local found, err = ctx:try(function()
     return table.pack(verdict.read(result.log, result.termination, asked_of(request, size)))
@@ -142,7 +212,21 @@ function M.figure(ctx, request, size, result)
   if fault then
     ctx:fail(fault)
   end
+  if size.transport then
+    require_transport(ctx, figure, size, source.platform.LOOK)
+  end
   return figure
+end
+
+-- The TrainJob of a runtime that has all else.
+local function job_of(runtime, size)
+  return {
+    apiVersion = API .. "/v1alpha1", kind = "TrainJob", metadata = { name = JOB },
+    spec = {
+      runtimeRef = { name = runtime.metadata.name, apiGroup = API, kind = "TrainingRuntime" },
+      trainer = { numNodes = size.workers },
+    },
+  }
 end
 
 --- Runs it: `{log, termination, …}` of `training.run`. Ends the check when workers were wired wrongly or their daemons
@@ -155,18 +239,12 @@ end
 ---@return aicr.training.Result
 function M.run(ctx, request, source, size)
   local namespace = ("%sdefault-%s"):format(PREFIX, ctx.run_id)
-  local runtime = source.platform.runtime(ctx, request, source, size, namespace)
+  local runtime, job, objects = source.platform.runtime(ctx, request, source, size, namespace)
   source.platform.preflight(ctx, size)
   local seen, log = source.platform.observed(source), nil
   local result, err = ctx:try(training.run, ctx, {
     namespace = namespace, lock = "aicr-nccl-run-lock", prune = PREFIX, runtime = runtime,
-    job = {
-      apiVersion = API .. "/v1alpha1", kind = "TrainJob", metadata = { name = JOB },
-      spec = {
-        runtimeRef = { name = runtime.metadata.name, apiGroup = API, kind = "TrainingRuntime" },
-        trainer = { numNodes = size.workers },
-      },
-    },
+    job = job or job_of(runtime, size), objects = objects,
     launcher = { job = "launcher", container = "node" }, workers = { job = "node", count = size.workers },
     times = params.times(ctx.params), line = shown,
     watch = seen and function(pod, kind)

@@ -2,8 +2,9 @@
 --- Where the benchmark's runtime comes from on GKE (gke-tcpxo.md 5.2, 5.4, 5.5): derived from the one that the recipe
 --- delivers, else the built-in one on the networks that the cluster has.
 ---
---- A platform's file has `needs`, `PRODUCT`, and of what `source.choose` gives: `verify`, `selector`, `preflight`,
---- `runtime`, `observed`.
+--- A platform's file has `needs`, and of what `source.choose` gives: `preflight`, `runtime`, `observed`; `size`, or
+--- `PRODUCT` and `selector` for that of lua/aicr/nccl_runtime/benchmark.lua; `verify`, where a recipe can deliver a
+--- runtime; `LOOK`, where to look when the fabric is not used, or not well.
 local derive = require "aicr.nccl_runtime.derive"
 local errors = require "aicr.native.error"
 local gke = require "aicr.gke"
@@ -23,6 +24,8 @@ M.needs = {
 }
 --- How the product of the accelerator begins, as GPU feature discovery names it.
 M.PRODUCT = "NVIDIA-H100-"
+--- The first size of the sweep, where nobody says another.
+M.MIN_SIZE, M.MIN_BYTES = "1K", 1024
 
 local ACCELERATOR <const> = "cloud.google.com/gke-accelerator"
 
@@ -97,7 +100,7 @@ end
 ---@return table TrainingRuntime
 function M.runtime(ctx, request, source, size, namespace)
   local v = {
-    namespace = namespace, workers = size.workers, gpus = size.gpus, min_size = request.min_size,
+    namespace = namespace, workers = size.workers, gpus = size.gpus, min_size = request.min_size or M.MIN_SIZE,
     max_size = request.max_size, networks = {},
   }
   local runtime = source.shipped

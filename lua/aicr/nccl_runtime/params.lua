@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- The parameters of the all-reduce benchmark, and what of them `aicr.training` waits for.
+local fleet = require "aicr.fleet"
+
 local M = {}
 
 -- Waiting time of `training.run` -> parameter, default, help (gke-tcpxo.md 6, timeouts).
@@ -24,12 +26,17 @@ local TIMES <const> = {
 --- Declarations, for the `params` of a check.
 ---@return table<string, aicr.Param>
 function M.declare()
-  local params = {
+  local params = fleet.params {
+    nic_resource = { type = "string", default = "", help = "on premises: the resource of the NICs, such as rdma/ib" },
     min_busbw = { type = "bandwidth", help = "floor in GB/s; default: the recipe's constraint nccl-all-reduce-bw" },
     tolerance = { type = "number", default = 0.1, min = 0, max = 0.5, help = "share of the floor that may be missing" },
-    min_size = { type = "size", default = "1K", min = 1, help = "first size of the sweep" },
+    min_size = { type = "size", min = 1, help = "first size of the sweep; default: 8, with TCPXO 1K" },
     max_size = { type = "size", default = "16G", min = 1, help = "last size of the sweep, the one that is judged" },
-    fabric = { type = "string", default = "", help = "\"\", efa or roce (AICR_NCCL_FABRIC); no use on GKE" },
+    fabric = {
+      type = "string", default = "",
+      help = "what must carry it: efa ib roce gib tcpxo socket (AICR_NCCL_FABRIC); default: by platform, not with TCPXO",
+    },
+    mnnvl = { type = "boolean", help = "use multi-node NVLink; default: on gb200 and gb300" },
     runtime_image = {
       type = "string", default = "", help = "image with nccl-tests for MPI (AICR_NCCL_RUNTIME_IMAGE)",
     },

@@ -1,9 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- What a recipe and the parameters ask of the benchmark, before the cluster is looked at (gke-tcpxo.md 5.1, steps 1
 --- to 7, in its order).
+local benchmarks = require "aicr.nccl_runtime.benchmarks"
+local catalog = require "aicr.platform.catalog"
 local constraint = require "aicr.constraint"
 local errors = require "aicr.native.error"
+local fleet = require "aicr.fleet"
 local image = require "aicr.nccl_runtime.image"
+local objects = require "aicr.nccl_runtime.objects"
 local recipe = require "aicr.recipe"
 local scheduling = require "aicr.nccl_runtime.scheduling"
 local supplied = require "aicr.nccl_runtime.supplied"
@@ -14,15 +18,12 @@ local M = {}
 
 M.PROFILE = "nccl-benchmark-profile"
 
--- The benchmarks of AICR's default variant, and the platform whose file runs each; false: not in this release.
-local BENCHMARKS <const> = {
-  ["h100/gke"] = "gcp", ["h100/eks"] = false, ["h200/eks"] = false, ["h100/aks"] = false, ["b200/any"] = false,
-}
--- Profiles of its other variants.
-local OTHER_VARIANTS <const> = { ["gb200/any"] = true, ["gb200/eks"] = true, ["gb200/oke"] = true }
 -- What criteria and profiles call a platform.
 local SERVICES <const> = { gcp = "gke", aws = "eks", azure = "aks", oci = "oke" }
-local FABRICS <const> = { [""] = true, efa = true, roce = true }
+local PLATFORMS <const> = {}
+for platform, service in pairs(SERVICES) do
+  PLATFORMS[service] = platform
+end
 
 local function invalid(reason, fmt, ...)
   errors.raise { code = "INVALID_REQUEST", reason = reason, verdict = true, message = fmt:format(...) }
@@ -49,28 +50,17 @@ local function only(document, name)
   return value ~= "" and value or nil
 end
 
-local function known_profiles()
-  local names = {}
-  for _, set in ipairs { BENCHMARKS, OTHER_VARIANTS } do
-    for name in pairs(set) do
-      names[#names + 1] = name
-    end
-  end
-  table.sort(names)
-  return table.concat(names, " ")
-end
-
--- "ACCELERATOR/SERVICE", nil when the recipe has no profile.
+-- The profile that the recipe names, nil when it names none.
 local function profile_of(document)
   local value = text.trim(constraints(document, M.PROFILE)[1] or "")
   if value == "" then
     return nil
   end
   local accelerator, service = value:lower():match "^%s*([^/%s]+)%s*/%s*([^/%s]+)%s*$"
-  local profile = accelerator and accelerator .. "/" .. service
-  if not profile or BENCHMARKS[profile] == nil and not OTHER_VARIANTS[profile] then
+  local profile = accelerator and benchmarks.profile(accelerator .. "/" .. service)
+  if not profile then
     invalid("benchmark-profile", "constraint %s: expected ACCELERATOR/SERVICE, one of %s, found \"%s\"", M.PROFILE,
-      known_profiles(), text.printable(value))
+      table.concat(benchmarks.profiles(), " "), text.printable(value))
   end
   return profile
 end
@@ -90,47 +80,59 @@ local function carrier_of(ctx)
   return carried or given
 end
 
-local function check_fabric(given)
-  if not FABRICS[text.trim(given):lower()] then
-    invalid("fabric", 'parameter fabric: expected nothing, "efa" or "roce", found "%s"', text.printable(given))
+-- The fabric that must carry it, nil: that of the platform.
+local function fabric_of(given)
+  local name = text.trim(given):lower()
+  if name ~= "" and not benchmarks.FABRICS[name] then
+    local names = {}
+    for known in pairs(benchmarks.FABRICS) do
+      names[#names + 1] = known
+    end
+    table.sort(names)
+    invalid("fabric", 'parameter fabric: expected nothing or one of %s, found "%s"', table.concat(names, " "),
+      text.printable(given))
   end
+  return name ~= "" and name or nil
 end
 
--- What is to be benchmarked, "ACCELERATOR/SERVICE": the recipe's criteria, on the run's platform.
-local function target_of(ctx)
-  if not ctx.platform then
-    errors.raise {
-      code = "INVALID_REQUEST", reason = "platform-unknown",
-      message = "the platform of this cluster is not known, and with it the benchmark",
-    }
-  end
-  local accelerator = tree.text(ctx.recipe, "criteria", "accelerator")
-  if ctx.recipe == nil then
-    accelerator = "h100"
-  end
-  return ("%s/%s"):format((accelerator or "any"):lower(), SERVICES[ctx.platform] or ctx.platform)
+-- The architecture that somebody said, nil: nobody.
+local function said_architecture(ctx)
+  local accelerator = ctx.params.arch ~= "" and ctx.params.arch or tree.text(ctx.recipe, "criteria", "accelerator")
+  accelerator = accelerator and accelerator:lower():gsub("-", "") or ""
+  return accelerator ~= "" and accelerator ~= "any" and accelerator or nil
 end
 
--- The platform whose file has the benchmark; skips when there is none for this hardware.
-local function platform_of(ctx, profile)
-  local target = profile or target_of(ctx)
-  local platform = BENCHMARKS[target]
-  if platform == nil then
-    platform = BENCHMARKS[target:gsub("/.*", "/any")]
+-- What is to be benchmarked: the profile's pair, else the run's platform and the architecture that was said; what
+-- nobody says, the GPU nodes do.
+local function target_of(ctx, profile)
+  local arch, service
+  if profile then
+    arch, service = profile.name:match "^([^/]+)/(.+)$"
   end
-  if platform == nil then
+  local platform = service and PLATFORMS[service] or ctx.platform
+  arch = arch or said_architecture(ctx)
+  local seen = not (platform and arch) and fleet.read(ctx)
+  return platform or seen.platform, arch or seen.arch, seen or nil
+end
+
+-- Its row of the benchmarks; skips when there is none for this hardware.
+local function row_of(ctx, profile, platform, arch)
+  local row = not (profile and profile.other) and benchmarks.row(platform, arch)
+  local target = profile and profile.name or ("%s/%s"):format(arch, SERVICES[platform] or platform)
+  if not row then
     ctx:skip {
       reason = "not-supported",
-      message = ("there is no all-reduce benchmark for %s %s"):format(profile and "profile" or "accelerator/platform",
-        text.printable(target)),
+      message = ("there is no all-reduce benchmark for %s %s; one of your own is measured with --set-file"
+        .. " %s.runtime=FILE"):format(profile and "profile" or "accelerator/platform", text.printable(target), M.NAME),
     }
-  elseif not platform then
+  elseif row.missing then
     errors.raise {
       code = "INVALID_REQUEST", reason = "not-available",
-      message = ("the all-reduce benchmark for %s is not in this release"):format(text.printable(target)),
+      message = ("the all-reduce benchmark for %s is not in this release: %s"):format(text.printable(target),
+        row.missing),
     }
   end
-  return platform
+  return row
 end
 
 -- The floor as it is written, nil when nobody asks for one.
@@ -140,6 +142,26 @@ local function floor_of(ctx)
   end
   local asked = recipe.constraint(ctx.recipe, "performance", M.NAME)
   return asked and (type(asked.value) == "string" and asked.value or "")
+end
+
+-- The floor of the catalogue for a platform and an architecture, nil where it has none.
+local function catalogue_floor(platform, arch)
+  return (catalog.thresholds(objects.ALL_REDUCE, platform, arch) or {}).busBandwidthGBps
+end
+
+-- Ends the check where nobody says a floor: nothing could pass without one.
+local function skip_floorless(ctx)
+  local arch = said_architecture(ctx)
+  local profile = arch and benchmarks.profile(("%s/%s"):format(arch, SERVICES[ctx.platform] or ctx.platform))
+  local example = profile and profile.floor
+  ctx:skip {
+    reason = "no-constraint",
+    message = (ctx.recipe and "the recipe has no performance constraint %s; a floor can be given with"
+      or "no recipe given, and no floor for %s: add --recipe FILE or"):format(M.NAME)
+      .. (" --set %s.min_busbw=%dGB/s"):format(M.NAME, example or 300)
+      .. (example and (", as AICR's recipes want of two nodes of %s"):format(profile.name)
+      or ", or what it has to reach"),
+  }
 end
 
 -- Of less nothing is printed.
@@ -179,41 +201,42 @@ end
 --- Name of the check and of its constraint.
 M.NAME = "nccl-all-reduce-bw"
 
---- What is asked: `{floor, floor_text, carrier, profiled, image, platform, selector, tolerations, min_size, max_size,
---- max_bytes}`. Skips the check when nothing is asked (`no-constraint`) or there is no benchmark for the hardware
---- (`not-supported`). Raises INVALID_REQUEST, verdicts `two-runtimes`, `runtime-unresolved`, `fabric`, `runtime-image`,
---- `benchmark-profile`, `constraint` and those of `supplied.check`; no verdicts `platform-unknown`, `not-available`,
---- `node-selector`, `toleration`.
+--- What is asked: `{floor, floor_text, carrier, profiled, image, platform, arch, row, fleet, fabric, selector,
+--- tolerations, min_size, max_size, min_bytes, max_bytes}`; min_size nil: the runtime's own; fleet: where it was read.
+--- Skips the check when nothing is asked (`no-constraint`) or there is no benchmark for the hardware (`not-supported`).
+--- Raises INVALID_REQUEST, verdicts `two-runtimes`, `runtime-unresolved`, `fabric`, `runtime-image`,
+--- `benchmark-profile`, `constraint` and those of `supplied.check`; no verdicts `not-available`, `node-selector`,
+--- `toleration`; where nobody says platform or architecture, what `aicr.fleet.read` raises.
 ---@param ctx aicr.ctx
 ---@return table
 function M.read(ctx)
   local params = ctx.params
   local floor_text = floor_of(ctx)
-  if not floor_text then
-    ctx:skip {
-      reason = "no-constraint",
-      message = ctx.recipe and ("the recipe has no performance constraint %s"):format(M.NAME)
-        or ("no recipe given, and no floor: add --recipe FILE or --set %s.min_busbw=300GB/s"):format(M.NAME),
-    }
+  if not floor_text and not catalog.thresholds(objects.ALL_REDUCE) then
+    skip_floorless(ctx)
   end
   local profile, carrier = profile_of(ctx.recipe), carrier_of(ctx)
   local object = carrier and supplied.check(carrier)
   if carrier and profile then
     invalid("two-runtimes", "a supplied benchmark runtime and constraint %s: drop one of them", M.PROFILE)
   end
-  local reference
-  if not carrier then
-    check_fabric(params.fabric)
-    reference = image.reference(params.runtime_image)
-  end
-  return {
-    carrier = carrier, object = object, profiled = profile ~= nil, image = reference,
-    platform = not carrier and platform_of(ctx, profile) or nil,
-    floor_text = floor_text, floor = M.floor(floor_text),
-    selector = scheduling.selector(params.node_selector), tolerations = scheduling.tolerations(params.toleration),
-    min_size = M.size_text(params.min_size), max_size = M.size_text(params.max_size),
+  local out = {
+    carrier = carrier, object = object, profiled = profile ~= nil,
+    min_size = params.min_size and M.size_text(params.min_size), max_size = M.size_text(params.max_size),
     min_bytes = params.min_size, max_bytes = params.max_size,
+    selector = scheduling.selector(params.node_selector), tolerations = scheduling.tolerations(params.toleration),
   }
+  if not carrier then
+    out.fabric, out.image = fabric_of(params.fabric), image.reference(params.runtime_image)
+    out.platform, out.arch, out.fleet = target_of(ctx, profile)
+    out.row = row_of(ctx, profile, out.platform, out.arch)
+    floor_text = floor_text or catalogue_floor(out.platform, out.arch)
+  end
+  if not floor_text then
+    skip_floorless(ctx)
+  end
+  out.floor_text, out.floor = floor_text, M.floor(floor_text)
+  return out
 end
 
 return M

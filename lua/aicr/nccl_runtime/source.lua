@@ -6,6 +6,7 @@ local gke = require "aicr.gke"
 local sizing = require "aicr.nccl_runtime.sizing"
 local scheduling = require "aicr.nccl_runtime.scheduling"
 local supplied = require "aicr.nccl_runtime.supplied"
+local text = require "aicr.native.text"
 
 local M = {}
 
@@ -21,7 +22,7 @@ local OWN <const> = {
   preflight = function() end,
   runtime = function(_, request, _, size, namespace)
     local rendered = supplied.render(request.carrier, {
-      namespace = namespace, workers = size.workers, gpus = size.gpus, min_size = request.min_size,
+      namespace = namespace, workers = size.workers, gpus = size.gpus, min_size = request.min_size or "1K",
       max_size = request.max_size,
     })
     return scheduling.stamp(rendered, request.selector, request.tolerations)
@@ -45,11 +46,11 @@ end
 
 --- Chooses the source, says which it is, and verifies what the recipe delivers: `{class, platform, shipped, object}`.
 --- The class is said before the cluster is looked at, so that a run that fails there says what it set out to measure.
---- Raises INVALID_REQUEST, reasons of `gke.fabric_runtime_delivered` and `two-owners`; what the platform's `verify`
---- raises.
+--- Raises INVALID_REQUEST, reasons of `gke.fabric_runtime_delivered`, `two-owners` and `other-runtime`; what the
+--- platform's `verify` raises.
 ---@param ctx aicr.ctx
 ---@param request table of `request.read`
----@param platforms table<string, table> the platforms' files
+---@param platforms table<string, table> the platforms' files, by name
 ---@return table
 function M.choose(ctx, request, platforms)
   local recorded = gke.fabric_runtime_delivered(ctx.recipe)
@@ -59,9 +60,15 @@ function M.choose(ctx, request, platforms)
     end
     return { class = publish(ctx, M.SUPPLIED), platform = OWN, object = request.object }
   end
-  local platform = platforms[request.platform]
+  local platform = platforms[request.row.runtime]
   if not recorded then
     return { class = publish(ctx, M.CAPABILITY), platform = platform }
+  elseif not platform.verify then
+    errors.raise {
+      code = "INVALID_REQUEST", reason = "other-runtime", verdict = true,
+      message = ("the recipe ships %s, which is no runtime of %s %s"):format(gke.RUNTIME, request.platform,
+        text.printable(request.arch)),
+    }
   elseif request.profiled then
     two_owners("a benchmark profile", "drop it to measure what is delivered")
   end

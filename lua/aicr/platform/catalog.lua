@@ -150,11 +150,11 @@ function M.judge(thresholds, measured)
   return out
 end
 
-local function thresholds_of(all, test, run)
+local function thresholds_of(all, name, run)
   local found
   for _, row in ipairs(value.list(all.thresholds)) do
-    if row.test == test.name and (not row.platform or row.platform == run.platform)
-      and (not row.arch or row.arch == run.arch) then
+    if row.test == name and (not row.platform or not run or row.platform == run.platform)
+      and (not row.arch or not run or row.arch == run.arch) then
       found = found or {}
       for _, figure in ipairs(M.FIGURES) do
         found[figure] = row[figure] or found[figure]
@@ -260,8 +260,17 @@ function M.test_of(all, name, run)
     mpirun = block.mpirun,
     binary = block.path .. test.binary .. block.suffix, args = args,
     env = fragment.render(block.env, facts), row = block.name,
-    thresholds = thresholds_of(all, test, run), published = published_of(all, test, run, run.mnnvl or false),
+    thresholds = thresholds_of(all, test.name, run), published = published_of(all, test, run, run.mnnvl or false),
   }
+end
+
+--- What a built-in test has to reach, by figure; nil: nothing is said.
+---@param name string
+---@param platform? string nil: anywhere
+---@param arch? string
+---@return table<string, string>|nil
+function M.thresholds(name, platform, arch)
+  return thresholds_of(catalogue(), name, platform and { platform = platform, arch = arch })
 end
 
 --- A built-in test on a platform. Raises INVALID_REQUEST/`unknown-test`, `size`.
