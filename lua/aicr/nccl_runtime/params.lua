@@ -34,7 +34,7 @@ function M.declare()
     max_size = { type = "size", default = "16G", min = 1, help = "last size of the sweep, the one that is judged" },
     fabric = {
       type = "string", default = "",
-      help = "what must carry it: efa ib roce gib tcpxo socket (AICR_NCCL_FABRIC); default: by platform, not with TCPXO",
+      help = "what must carry it: efa ib roce gib tcpxo socket (AICR_NCCL_FABRIC); default: by platform",
     },
     mnnvl = { type = "boolean", help = "use multi-node NVLink; default: on gb200 and gb300" },
     runtime_image = {
