@@ -102,15 +102,18 @@ static bool add_version(struct kube_discovery *d, const char *group,
                         const char *version, enum kube_group_state state,
                         struct aicr_error *err)
 {
-  struct kube_group_version *v = find_version(d, group, version);
+  struct kube_group_version named, *v = find_version(d, group, version);
   if (v == NULL) {
+    if (!kube_set_text(named.group, sizeof named.group, group) ||
+        !kube_set_text(named.version, sizeof named.version, version)) {
+      return true; /* nothing of that name can be asked for */
+    }
     v = grow((void **)&d->versions, &d->version_count, &d->version_cap,
              sizeof *v, err);
     if (v == NULL) {
       return false;
     }
-    kube_set_text(v->group, sizeof v->group, group);
-    kube_set_text(v->version, sizeof v->version, version);
+    *v = named;
   }
   v->state = state;
   return true;
@@ -142,11 +145,11 @@ static bool add_aggregated(struct kube_discovery *d, const char *group,
   return true;
 }
 
-static bool add_discovery_list(struct kube_discovery *d, const cJSON *tree,
+bool kube_discovery_add_groups(struct kube_discovery *d, const cJSON *list,
                                struct aicr_error *err)
 {
   const cJSON *item = NULL, *version = NULL;
-  cJSON_ArrayForEach(item, kube_json_member(tree, "items"))
+  cJSON_ArrayForEach(item, kube_json_member(list, "items"))
   {
     const char *group =
         kube_json_text(kube_json_member(item, "metadata"), "name");
@@ -233,7 +236,7 @@ bool kube_discovery_add(struct kube_discovery *d, const char *text, size_t len,
   static const struct {
     const char *kind;
     bool (*add)(struct kube_discovery *, const cJSON *, struct aicr_error *);
-  } shapes[] = {{"APIGroupDiscoveryList", add_discovery_list},
+  } shapes[] = {{"APIGroupDiscoveryList", kube_discovery_add_groups},
                 {"APIVersions", add_core_versions},
                 {"APIGroupList", add_group_list},
                 {"APIResourceList", add_resource_list}};
@@ -257,6 +260,30 @@ bool kube_discovery_add(struct kube_discovery *d, const char *text, size_t len,
                    bad.message);
 }
 
+bool kube_discovery_add_definition(struct kube_discovery *d,
+                                   const cJSON *definition,
+                                   struct aicr_error *err)
+{
+  const cJSON *spec = kube_json_member(definition, "spec"), *version = NULL;
+  const cJSON *names = kube_json_member(spec, "names");
+  const char *group = kube_json_text(spec, "group");
+  const char *plural = kube_json_text(names, "plural");
+  cJSON_ArrayForEach(version, kube_json_member(spec, "versions"))
+  {
+    struct kube_resource r = {0};
+    const char *name = kube_json_text(version, "name");
+    r.namespaced = strcmp(kube_json_text(spec, "scope"), "Namespaced") == 0;
+    if (cJSON_IsTrue(kube_json_member(version, "served")) &&
+        fill(&r, group, name, plural, kube_json_text(names, "kind")) &&
+        kube_discovery_find(d, group, name, plural) == NULL &&
+        !add_resource(d, &r, kube_json_text(names, "singular"),
+                      kube_json_member(names, "shortNames"), err)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 struct kube_group_version *kube_discovery_unread(const struct kube_discovery *d)
 {
   for (size_t i = 0; i < d->version_count; i++) {
@@ -267,14 +294,27 @@ struct kube_group_version *kube_discovery_unread(const struct kube_discovery *d)
   return NULL;
 }
 
-static bool means(const struct kube_served_resource *s, const char *name)
+const struct kube_served_resource *
+kube_discovery_find(const struct kube_discovery *d, const char *group,
+                    const char *version, const char *plural)
+{
+  for (size_t i = 0; i < d->count; i++) {
+    const struct kube_resource *r = &d->items[i].r;
+    if (strcmp(r->plural, plural) == 0 && strcmp(r->group, group) == 0 &&
+        (version == NULL || strcmp(r->version, version) == 0)) {
+      return &d->items[i];
+    }
+  }
+  return NULL;
+}
+
+bool kube_served_means(const struct kube_served_resource *s, const char *name)
 {
   return strcmp(s->r.plural, name) == 0 || kube_has_word(s->names, name);
 }
 
-/* Is something of the group (NULL: of any) not known? */
-static bool is_dark(const struct kube_discovery *d, const char *group,
-                    const char *version)
+bool kube_discovery_is_dark(const struct kube_discovery *d, const char *group,
+                            const char *version)
 {
   for (size_t i = 0; i < d->version_count; i++) {
     const struct kube_group_version *v = &d->versions[i];
@@ -282,8 +322,7 @@ static bool is_dark(const struct kube_discovery *d, const char *group,
         (group != NULL && strcmp(v->group, group) != 0)) {
       continue;
     }
-    if (version == NULL || version[0] == '\0' ||
-        strcmp(v->version, version) == 0) {
+    if (version[0] == '\0' || strcmp(v->version, version) == 0) {
       return true;
     }
   }
@@ -295,7 +334,7 @@ static bool fail_unknown(const struct kube_discovery *d, const char *group,
 {
   const char *dot = r->group[0] == '\0' ? "" : ".";
   const char *name = r->plural[0] == '\0' ? r->kind : r->plural;
-  if (is_dark(d, group, r->version)) {
+  if (kube_discovery_is_dark(d, group, r->version)) {
     return aicr_fail(err, AICR_INTERNAL, "discovery-incomplete",
                      "%s%s%s: the server of this API did not answer, so it is "
                      "not known whether it is served",
@@ -325,7 +364,8 @@ find_in_group(const struct kube_discovery *d, const struct kube_resource *r)
     const struct kube_served_resource *s = &d->items[i];
     if (strcmp(s->r.group, r->group) != 0 ||
         (r->version[0] != '\0' && strcmp(s->r.version, r->version) != 0) ||
-        (by_kind ? strcmp(s->r.kind, r->kind) != 0 : !means(s, r->plural))) {
+        (by_kind ? strcmp(s->r.kind, r->kind) != 0
+                 : !kube_served_means(s, r->plural))) {
       continue;
     }
     if (by_kind || strcmp(s->r.plural, r->plural) == 0) {
@@ -347,7 +387,7 @@ find_anywhere(const struct kube_discovery *d, const struct kube_resource *r,
   }
   for (size_t i = 0; i < d->count; i++) {
     const struct kube_served_resource *s = &d->items[i];
-    if (!means(s, r->plural)) {
+    if (!kube_served_means(s, r->plural)) {
       continue;
     }
     if (found != NULL && strcmp(found->r.group, s->r.group) != 0) {
@@ -414,8 +454,7 @@ static bool is_own_404(const struct kube_answer *a)
   return own;
 }
 
-/* Every API server serves these, so a 404 of one is another server's. */
-static bool is_always_served(const struct kube_resource *r)
+bool kube_always_served(const struct kube_resource *r)
 {
   static const char *const groups[] = {"",
                                        "apps",
@@ -458,7 +497,9 @@ enum kube_served kube_discovery_served(const struct kube_resource *r,
   struct aicr_error ignored;
   enum kube_served served = KUBE_SERVED_UNKNOWN;
   if (answer->http == 404) {
-    return is_own_404(answer) && !is_always_served(r) ? KUBE_SERVED_NO : served;
+    /* Of what every API server serves a 404 is another server's. */
+    return is_own_404(answer) && !kube_always_served(r) ? KUBE_SERVED_NO
+                                                        : served;
   }
   if (answer->http != 200 || answer->body.data == NULL) {
     return served;

@@ -2,6 +2,8 @@
 #ifndef AICR_KUBE_DISCOVERY_H
 #define AICR_KUBE_DISCOVERY_H
 
+#include <cjson/cJSON.h>
+
 #include "kube/backend.h"
 
 /* What a server says it serves: kubernetes-client.md 2.1, 2.2. */
@@ -46,6 +48,32 @@ void kube_discovery_free(struct kube_discovery *d);
  * "discovery-incomplete" when it is none of these, "memory". */
 bool kube_discovery_add(struct kube_discovery *d, const char *text, size_t len,
                         struct aicr_error *err);
+
+/* Adds the groups of an APIGroupDiscoveryList's tree. */
+bool kube_discovery_add_groups(struct kube_discovery *d, const cJSON *list,
+                               struct aicr_error *err);
+
+/* Adds the versions that a CustomResourceDefinition serves and that are not
+ * known yet. */
+bool kube_discovery_add_definition(struct kube_discovery *d,
+                                   const cJSON *definition,
+                                   struct aicr_error *err);
+
+/* The resource of that plural; version NULL: the first. NULL without one. */
+const struct kube_served_resource *
+kube_discovery_find(const struct kube_discovery *d, const char *group,
+                    const char *version, const char *plural);
+
+/* Is that its plural, its singular or a short name? */
+bool kube_served_means(const struct kube_served_resource *s, const char *name);
+
+/* Is something of the group (NULL: of any) in that version ("": in any) not
+ * known? */
+bool kube_discovery_is_dark(const struct kube_discovery *d, const char *group,
+                            const char *version);
+
+/* Is it of a group and version that every API server serves? */
+bool kube_always_served(const struct kube_resource *r);
 
 /* The next legacy group version whose resources are to be asked for; NULL when
  * there is none. */

@@ -8,30 +8,17 @@
 /* That discovery failed, which is no verdict, is believed for so long. */
 #define FRESH_MS 1000
 
-/* Groups that every server serves in their version 1: no discovery needed. */
+/* What every server serves: no discovery needed. */
 static const struct kube_resource *always_served(const struct kube_resource *r)
 {
-  static const char *const groups[] = {"",
-                                       "apps",
-                                       "batch",
-                                       "rbac.authorization.k8s.io",
-                                       "authorization.k8s.io",
-                                       "authentication.k8s.io"};
   bool bare = r->group[0] == '\0' && r->version[0] == '\0';
   const struct kube_resource *b =
       r->plural[0] == '\0'
           ? kube_builtin_by_kind(r->group, r->version, r->kind)
           : kube_builtin_by_name(bare ? NULL : r->group, r->plural);
-  if (b == NULL || strcmp(b->version, "v1") != 0 ||
-      (r->version[0] != '\0' && strcmp(r->version, "v1") != 0)) {
-    return NULL;
-  }
-  for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
-    if (strcmp(groups[i], b->group) == 0) {
-      return b;
-    }
-  }
-  return NULL;
+  bool other =
+      b != NULL && r->version[0] != '\0' && strcmp(r->version, b->version) != 0;
+  return b != NULL && !other && kube_always_served(b) ? b : NULL;
 }
 
 static bool ask(struct kube_live *l, const char *path, struct aicr_error *err)

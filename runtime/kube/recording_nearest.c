@@ -63,8 +63,8 @@ bool kube_rec_nearest(const struct kube_rec_store *store,
 {
   struct search s = {.with_group = r->group[0] != '\0', .best = LIMIT + 1};
   kube_rec_full_name(r, s.wanted, sizeof s.wanted);
-  for (size_t i = 0; i < store->known_count; i++) {
-    consider_resource(&s, &store->known[i].r, r->plural);
+  for (size_t i = 0; i < store->discovery.count; i++) {
+    consider_resource(&s, &store->discovery.items[i].r, r->plural);
   }
   for (size_t i = 0; i < store->type_count; i++) {
     if (store->types[i].answered) {

@@ -7,13 +7,8 @@
 #include "core/text.h"
 #include "kube/fixed_text.h"
 
-/* Does a name mean this known resource? */
-static bool means_known(const struct kube_rec_known *k, const char *name)
-{
-  return strcmp(k->r.plural, name) == 0 || kube_has_word(k->names, name);
-}
-
-/* … this recorded one? The built-in table has its other names. */
+/* Does a name mean this recorded resource? The built-in table has its other
+ * names. */
 static bool means_type(const struct kube_rec_type *t, const char *name)
 {
   if (strcmp(t->r.plural, name) == 0) {
@@ -62,9 +57,9 @@ static bool choose_group(const struct kube_rec_store *s,
                          struct kube_resource *r, struct aicr_error *err)
 {
   struct groups found = {0};
-  for (size_t i = 0; i < s->known_count; i++) {
-    if (means_known(&s->known[i], r->plural)) {
-      add_group(&found, s->known[i].r.group);
+  for (size_t i = 0; i < s->discovery.count; i++) {
+    if (kube_served_means(&s->discovery.items[i], r->plural)) {
+      add_group(&found, s->discovery.items[i].r.group);
     }
   }
   for (size_t i = 0; i < s->type_count; i++) {
@@ -96,12 +91,12 @@ static void choose_plural(const struct kube_rec_store *s,
                           struct kube_resource *r)
 {
   if (kube_rec_store_find(s, r->group, NULL, r->plural) != NULL ||
-      kube_rec_store_known(s, r->group, NULL, r->plural) != NULL) {
+      kube_discovery_find(&s->discovery, r->group, NULL, r->plural) != NULL) {
     return;
   }
-  for (size_t i = 0; i < s->known_count; i++) {
-    const struct kube_rec_known *k = &s->known[i];
-    if (strcmp(k->r.group, r->group) == 0 && means_known(k, r->plural)) {
+  for (size_t i = 0; i < s->discovery.count; i++) {
+    const struct kube_served_resource *k = &s->discovery.items[i];
+    if (strcmp(k->r.group, r->group) == 0 && kube_served_means(k, r->plural)) {
       memcpy(r->plural, k->r.plural, sizeof r->plural);
       return;
     }
@@ -117,9 +112,9 @@ static void choose_plural(const struct kube_rec_store *s,
 static void choose_version(const struct kube_rec_store *s,
                            struct kube_resource *r)
 {
-  const struct kube_rec_known *first = NULL;
-  for (size_t i = 0; i < s->known_count; i++) {
-    const struct kube_rec_known *k = &s->known[i];
+  const struct kube_served_resource *first = NULL;
+  for (size_t i = 0; i < s->discovery.count; i++) {
+    const struct kube_served_resource *k = &s->discovery.items[i];
     if (strcmp(k->r.group, r->group) != 0 ||
         strcmp(k->r.plural, r->plural) != 0) {
       continue;
@@ -142,32 +137,30 @@ static void choose_version(const struct kube_rec_store *s,
   }
 }
 
-static bool is_stale(const struct kube_rec_store *s,
-                     const struct kube_resource *r)
+static const struct kube_served_resource *known(const struct kube_rec_store *s,
+                                                const struct kube_resource *r,
+                                                const char *version)
 {
-  for (size_t i = 0; i < s->stale_count; i++) {
-    if (strcmp(s->stale[i].group, r->group) == 0 &&
-        (r->version[0] == '\0' ||
-         strcmp(s->stale[i].version, r->version) == 0)) {
-      return true;
-    }
-  }
-  return false;
+  return kube_discovery_find(&s->discovery, r->group, version, r->plural);
 }
 
-/* Was everything that the group serves recorded? */
+/* Was everything that the group (NULL: any) serves recorded? */
 static bool is_covered(const struct kube_rec_store *s, const char *group)
 {
-  return group[0] == '\0' ? s->has_core_discovery : s->has_group_discovery;
+  bool core = group == NULL || group[0] == '\0';
+  bool others = group == NULL || group[0] != '\0';
+  return (!core || s->has_core_discovery) &&
+         (!others || s->has_group_discovery);
 }
 
-static bool fail_unknown(const struct kube_rec_store *s,
+/* group NULL: it may be of any. */
+static bool fail_unknown(const struct kube_rec_store *s, const char *group,
                          const struct kube_resource *r, struct aicr_error *err)
 {
   char name[KUBE_NAME_MAX + 80], near[KUBE_NAME_MAX + 80];
   struct aicr_quoted q;
   kube_rec_full_name(r, name, sizeof name);
-  if (is_stale(s, r)) {
+  if (kube_discovery_is_dark(&s->discovery, group, r->version)) {
     return aicr_fail(err, AICR_INTERNAL, "discovery-incomplete",
                      "%s: the server of this API was down when it was "
                      "recorded",
@@ -175,7 +168,7 @@ static bool fail_unknown(const struct kube_rec_store *s,
   }
   bool meant = kube_rec_nearest(s, r, near, sizeof near);
   const char *quoted = meant ? aicr_quote(&q, near, strlen(near)) : "";
-  if (is_covered(s, r->group)) {
+  if (is_covered(s, group)) {
     return aicr_verdict(err, AICR_NOT_FOUND, "api-not-served",
                         "%s: the API is not served (discovery lacks it)%s%s%s",
                         name, meant ? "; did you mean " : "", quoted,
@@ -201,23 +194,23 @@ bool kube_rec_resolve(const struct kube_rec_store *s, struct kube_resource *r,
   choose_plural(s, r);
   bool any = r->version[0] == '\0';
   const struct kube_resource *b = kube_builtin_by_name(r->group, r->plural);
-  const struct kube_rec_known *k =
-      kube_rec_store_known(s, r->group, any ? NULL : r->version, r->plural);
+  const struct kube_served_resource *k = known(s, r, any ? NULL : r->version);
   const struct kube_rec_type *t =
       kube_rec_store_find(s, r->group, any ? NULL : r->version, r->plural);
-  bool proved_absent =
-      k == NULL && t == NULL && (is_covered(s, r->group) || is_stale(s, r));
-  if (proved_absent || (k == NULL && t == NULL && b == NULL)) {
-    return fail_unknown(s, r, err);
+  bool dark = kube_discovery_is_dark(&s->discovery, r->group, r->version);
+  bool lacking = b == NULL || is_covered(s, r->group) || dark;
+  if (k == NULL && t == NULL && lacking) {
+    bool anywhere = bare && r->group[0] == '\0' && b == NULL;
+    return fail_unknown(s, anywhere ? NULL : r->group, r, err);
   }
   if (any) {
     choose_version(s, r);
-    k = kube_rec_store_known(s, r->group, r->version, r->plural);
+    k = known(s, r, r->version);
     t = kube_rec_store_find(s, r->group, r->version, r->plural);
   }
   const struct kube_resource *from = k != NULL ? &k->r : t != NULL ? &t->r : b;
   if (from == NULL) {
-    return fail_unknown(s, r, err);
+    return fail_unknown(s, r->group, r, err);
   }
   r->namespaced = from->namespaced;
   memcpy(r->kind, from->kind, sizeof r->kind);
@@ -229,11 +222,10 @@ enum kube_served kube_rec_served(const struct kube_rec_store *s,
 {
   const struct kube_rec_type *t =
       kube_rec_store_find(s, r->group, r->version, r->plural);
-  if (kube_rec_store_known(s, r->group, r->version, r->plural) != NULL ||
-      (t != NULL && t->answered)) {
+  if (known(s, r, r->version) != NULL || (t != NULL && t->answered)) {
     return KUBE_SERVED_YES;
   }
-  if (is_stale(s, r)) {
+  if (kube_discovery_is_dark(&s->discovery, r->group, r->version)) {
     return KUBE_SERVED_UNKNOWN;
   }
   if (is_covered(s, r->group) || (t != NULL && t->no_api)) {

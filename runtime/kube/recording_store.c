@@ -57,8 +57,7 @@ void kube_rec_store_free(struct kube_rec_store *s)
   }
   aicr_free(s->types);
   aicr_free(s->sorted);
-  aicr_free(s->known);
-  aicr_free(s->stale);
+  kube_discovery_free(&s->discovery);
   aicr_free(s->entries);
   for (size_t i = 0; i < s->event_count; i++) {
     aicr_free(s->events[i].what);
@@ -137,20 +136,6 @@ struct kube_rec_type *kube_rec_store_find(const struct kube_rec_store *s,
     if (strcmp(t->r.plural, plural) == 0 && strcmp(t->r.group, group) == 0 &&
         (version == NULL || strcmp(t->r.version, version) == 0)) {
       return t;
-    }
-  }
-  return NULL;
-}
-
-const struct kube_rec_known *
-kube_rec_store_known(const struct kube_rec_store *s, const char *group,
-                     const char *version, const char *plural)
-{
-  for (size_t i = 0; i < s->known_count; i++) {
-    const struct kube_rec_known *k = &s->known[i];
-    if (strcmp(k->r.plural, plural) == 0 && strcmp(k->r.group, group) == 0 &&
-        (version == NULL || strcmp(k->r.version, version) == 0)) {
-      return k;
     }
   }
   return NULL;

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "kube/backend.h"
+#include "kube/discovery.h"
 #include "kube/recording_facts.h"
 #include "kube/recording_files.h"
 #include "kube/recording_index.h"
@@ -75,16 +76,6 @@ struct kube_rec_type {
   bool answered; /* some answer was a success: the API is served */
   bool no_api;   /* some answer was the server's text 404 */
   bool by_kind;  /* added by its kind, the plural came later */
-};
-
-/* What discovery or a custom resource definition says of a resource. */
-struct kube_rec_known {
-  struct kube_resource r;
-  char names[256]; /* singular and short names, with spaces between */
-};
-
-struct kube_rec_group_version {
-  char group[KUBE_NAME_MAX + 1], version[64];
 };
 
 /* A text that stays in its file: offset and length in a kept one. */
@@ -166,11 +157,8 @@ struct kube_rec_store {
   struct kube_rec_names names;
   struct kube_rec_type *types;
   size_t type_count, type_cap;
-  size_t *sorted; /* types by what they were added as */
-  struct kube_rec_known *known;
-  size_t known_count, known_cap;
-  struct kube_rec_group_version *stale;
-  size_t stale_count, stale_cap;
+  size_t *sorted;                  /* types by what they were added as */
+  struct kube_discovery discovery; /* and custom resource definitions */
   bool has_core_discovery, has_group_discovery;
   struct kube_rec_entry *entries; /* sorted by key, then line */
   size_t entry_count, entry_cap;
@@ -214,9 +202,6 @@ struct kube_rec_type *kube_rec_store_find(const struct kube_rec_store *s,
                                           const char *group,
                                           const char *version,
                                           const char *plural);
-const struct kube_rec_known *
-kube_rec_store_known(const struct kube_rec_store *s, const char *group,
-                     const char *version, const char *plural);
 
 /* Drops the types that were added after the first `count`; they are empty. */
 void kube_rec_store_drop_types(struct kube_rec_store *s, size_t count);

@@ -62,7 +62,10 @@
   "\"kind\":\"Gadget\"}"
 #define DENIED                                                                 \
   .http = 403, .body = STATUS "\"reason\":\"Forbidden\",\"message\":\"no\"}"
-#define DOWN   .http = 503, .body = STATUS "\"reason\":\"ServiceUnavailable\"}"
+#define DOWN .http = 503, .body = STATUS "\"reason\":\"ServiceUnavailable\"}"
+#define LONG                                                                   \
+  "a23456789.a23456789.a23456789.a23456789.a23456789.a23456789.a23456789."     \
+  "a23456789.a23456789.a23456789."
 #define NO_API "NOT_FOUND/api-not-served 404 not-served verdict"
 #define WRONG  "INTERNAL/unexpected-response 200"
 #define DARK   "INTERNAL/discovery-incomplete"
@@ -136,6 +139,16 @@ static const struct live_row table[] = {
      "discovery\nGET /apis/down.io/v1\nGET /apis/down.io/v1\n"
      "GET /apis/down.io/v1\nGET /apis/down.io/v1\nGET /apis/down.io/v1\n"
      "GET /apis/acme.com/v1\nGET /apis/acme.com/v1/gadgets?limit=500\n"},
+    {"legacy, a group and a version whose names are too long for any",
+     {LEGACY("\"versions\":[\"" LONG "\"]}"),
+      GROUPS("{\"name\":\"" LONG LONG LONG "\",\"versions\":[{\"version\":"
+             "\"v1\"}]},{\"name\":\"acme.com\",\"versions\":[{\"version\":"
+             "\"v1\"}]}"),
+      OF("acme.com/v1", OLD_GADGETS), EMPTY},
+     "list gadgets",
+     "end",
+     "discovery\nGET /apis/acme.com/v1\n"
+     "GET /apis/acme.com/v1/gadgets?limit=500\n"},
     {"legacy, what was looked for is down",
      {LEGACY("\"versions\":[]}"),
       GROUPS("{\"name\":\"down.io\",\"versions\":[{\"version\":\"v1\"}]}"),

@@ -49,6 +49,9 @@
 #define GKE_GROUP                                                              \
   GROUP("networking.gke.io",                                                   \
         RESOURCE("networks", "network", "Network", "Cluster"))
+#define DOWN_GROUP                                                             \
+  "{\"metadata\":{\"name\":\"metrics.k8s.io\"},\"versions\":[{\"version\":"    \
+  "\"v1beta1\",\"freshness\":\"Stale\"}]}"
 #define CRD                                                                    \
   "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":"                      \
   "\"CustomResourceDefinition\",\"metadata\":{\"name\":\"gizmos.example."      \
