@@ -55,6 +55,10 @@ describe("an override file is refused with", function()
   local function row(body)
     return "rows:\n- name: efa\n  " .. body:gsub("\n", "\n  ")
   end
+  local function runtime(body)
+    return "dependencies:\n- apiVersion: trainer.kubeflow.org/v1alpha1\n  kind: TrainingRuntime\n"
+      .. "  metadata: {name: r-runtime}\n  " .. body
+  end
   local A <const> = "site.yaml: row \"efa\": "
   local rows = {
     { "what is no YAML", "rows: [", "site.yaml: line 2" },
@@ -74,7 +78,52 @@ describe("an override file is refused with", function()
       A .. 'when.gpuArchitecture.equals: "GB200": architectures are lower case' },
     { "an unknown condition", row "when: {arch: {equals: gb200}}", A .. "when.arch: is not known" },
     { "an unknown matcher", row "when: {platform: {not: aws}}", A .. "when.platform.not: is not known" },
-    { "an expression", row "when: {expression: 'true'}", A .. "when.expression: expressions are not read here" },
+    { "an expression that is none", row "when: {expression: 'platform == '}",
+      A .. "when.expression: at character 13: expected a value, found the end" },
+    { "an expression that is no text", row "when: {expression: true}", A .. "when.expression: expected text, got" },
+    { "a list that is none", row "when: {platform: {in: aws}}", A .. 'when.platform.in: expected a list, got' },
+    { "a workload that there is not", row "when: {workloadKind: Job}",
+      A .. 'when.workloadKind: expected TrainJob, got "\\"Job\\""' },
+    { "a topology that is text", row "when: {topology: simple}", A .. "when.topology: expected an object with mode" },
+    { "a mode that there is not", row "when: {topology: {mode: ring}}",
+      A .. "when.topology.mode: expected simple or topology" },
+    { "an unknown part of a topology", row "when: {topology: {domains: 1}}",
+      A .. "when.topology.domains: is not known; known: domainCount, mode" },
+    { "a count that is text", row "when: {topology: {domainCount: {greaterThan: '2'}}}",
+      A .. "when.topology.domainCount.greaterThan: expected a whole number from 0" },
+    { "a count that is no number", row "when: {topology: {domainCount: {lessThan: .nan}}}",
+      A .. "when.topology.domainCount.lessThan: expected a whole number from 0" },
+    { "a count below zero", row "when: {topology: {domainCount: {equals: -1}}}",
+      A .. "when.topology.domainCount.equals: expected a whole number from 0" },
+    { "an unknown comparison of a count", row "when: {topology: {domainCount: {above: 1}}}",
+      A .. "when.topology.domainCount.above: is not known" },
+    { "a configuration that is a list", row "when: {config: [a]}", A .. "when.config: expected an object, got" },
+    { "two environments of the trainer", row "trainerEnv: [{$use: env}]\nrankEnv: [{name: B, value: x}]",
+      A .. "trainerEnv and rankEnv are both the environment of the trainer" },
+    { "a patch that is none", row "jobTemplatePatch: [{op: replace, path: /spec, value: 1}, {op: set, path: /spec}]",
+      A .. "jobTemplatePatch[2]: operation 2: expected an operation: add, copy" },
+    { "a patch without a place", row "jobTemplatePatch: [{op: remove}]",
+      A .. 'jobTemplatePatch[1]: operation 1: "nil" is no JSON pointer' },
+    { "a runtime whose spec is text", row(runtime "spec: x"),
+      A .. 'dependencies[1].spec: expected an object, got string' },
+    { "a runtime whose jobs are none", row(runtime "spec: {template: {spec: {replicatedJobs: {name: node}}}}"),
+      A .. 'dependencies[1].spec.template.spec.replicatedJobs: expected a list' },
+    { "a variable twice in a runtime", row(runtime([[spec: {template: {spec: {replicatedJobs: [ {name: node, template:
+      {spec: {template: {spec: {containers: [{name: n, env: [{$use: env}, {$use: env}]}]}}}}}]}}}]])),
+      A .. "dependencies[1].spec.template.spec.replicatedJobs[1].template.spec.template.spec.containers[1].env[2]: A is"
+        .. " set twice" },
+    { "fragments that become too much", row "podSpec: {$use: a}",
+      A .. "with its fragments in place there are more than 20000 values" },
+    { "a number that is too large", row "trainerEnv: [{name: A, value: 99999999999999999999999999}]",
+      A .. "trainerEnv[1].value: expected text in quotes, got" },
+    { "aliases that become too much", "a: &a [x, x, x, x, x, x, x, x, x, x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a]\n"
+      .. "c: &c [*b, *b, *b, *b, *b, *b, *b, *b]\nd: &d [*c, *c, *c, *c, *c, *c, *c, *c]\nrows: [*d, *d, *d, *d]",
+      "site.yaml: " },
+    { "an alias that is part of its own value", "rows: &r [*r]", "site.yaml: line 1" },
+    { "a key that is a list", row "? [a]\n: x", "site.yaml: " },
+    { "a key that is a number", row "1: x", A .. '"1" is not known' },
+    { "two documents", "rows: []\n---\nrows: []", "site.yaml: " },
+    { "nothing", "", "site.yaml: no document in it" },
     { "a fragment that is missing", row "podSpec: {$use: nothing}",
       A .. "podSpec: there is no fragment _lib/nothing.yaml" },
     { "a fragment that includes itself", row "podSpec: {$use: self}",
@@ -107,6 +156,8 @@ describe("an override file is refused with", function()
       A .. "dependencies[1].metadata.name: expected text" },
   }
   local fragments = {
+    a = ("{b: [%s]}"):format(("{$use: b}, "):rep(100)), b = ("{c: [%s]}"):format(("{$use: c}, "):rep(100)),
+    c = ("{d: [%s]}"):format(("{$use: map}, "):rep(100)),
     self = "a: {$use: self}", ping = "b: {$use: pong}", pong = "a: {$use: ping}", broken = "a: [", map = "a: 1",
     env = "- {name: A, value: x}",
   }

@@ -298,6 +298,18 @@ describe("a run", function()
     assert.equal(built.dependencies[1].metadata.name, built.train_job.spec.runtimeRef.name)
   end)
 
+  it("has a runtime that an override brings beside its own, whatever is in it", function()
+    local other = {
+      apiVersion = "trainer.kubeflow.org/v1alpha1", kind = "TrainingRuntime", metadata = { name = "other" },
+    }
+    local built = platform.build_run {
+      Platform = "oci", GPUArchitecture = "h100", FrameworkType = "mpi", Binary = "b",
+      Runtime = { EntryName = "r", NodesPerJob = 1, GpusPerNode = 8 },
+      UserOverrides = { { dependencies = { other } } },
+    }
+    assert.same(other, built.dependencies[2])
+  end)
+
   local refused = {
     { "an unknown framework", { FrameworkType = "jax" }, 'framework "jax" is not known' },
     { "an exec run without a command", { FrameworkType = "exec" }, "an exec run needs a Command" },
@@ -309,7 +321,15 @@ describe("a run", function()
       'operation 1: there is no "x"' },
     { "a job that is gone", { UserOverrides = { { jobTemplate = { spec = { workload = json.null } } } } },
       "the overrides leave the job no spec.workload.trainJob.trainer" },
-    { "an expression", { UserOverrides = { { when = { expression = "true" } } } }, "when.expression is not known" },
+    { "an expression that is none", { UserOverrides = { { when = { expression = "1" } } } },
+      "when.expression: at character 2: when takes a question" },
+    { "a job without pods for a gang scheduler", {
+      UserOverrides = { { dependencies = { {
+        apiVersion = "trainer.kubeflow.org/v1alpha1", kind = "TrainingRuntime", metadata = { name = "other" },
+        spec = { template = { spec = { replicatedJobs = { { name = "node" } } } } },
+      } } } },
+      Runtime = { EntryName = "r", NodesPerJob = 1, GpusPerNode = 8, GangSchedulerName = "volcano" },
+    }, 'job "node" of TrainingRuntime "other" has no pod template' },
   }
   for _, row in ipairs(refused) do
     it("is refused with " .. row[1], function()

@@ -10,6 +10,8 @@ local M = {}
 
 --- Fragments within fragments.
 local DEPTH_MAX <const> = 8
+--- Values of a row with its fragments in place.
+local VALUES_MAX <const> = 20000
 local PATTERN <const> = "%${([^}]*)}"
 
 --- Raises INVALID_REQUEST/`override` that says where: file, row, key.
@@ -33,7 +35,10 @@ function M.step(at, key)
   else
     path = path == "" and tostring(key) or path .. "." .. tostring(key)
   end
-  return { file = at.file, row = at.row, key = path, known = at.known, fragment = at.fragment, stack = at.stack }
+  return {
+    file = at.file, row = at.row, key = path, known = at.known, fragment = at.fragment, stack = at.stack,
+    count = at.count,
+  }
 end
 
 local function variable(at, name)
@@ -130,6 +135,11 @@ end
 ---@param at table {file=, row=, key=, known={[name]=true}, fragment=fun(name), stack={}}
 ---@param v any decoded YAML
 resolve = function(at, v)
+  at.count = at.count or { 0 }
+  at.count[1] = at.count[1] + 1
+  if at.count[1] > VALUES_MAX then
+    M.refuse({ file = at.file, row = at.row }, "with its fragments in place there are more than %d values", VALUES_MAX)
+  end
   if type(v) == "string" then
     check_text(at, v)
   elseif value.is_map(v) then

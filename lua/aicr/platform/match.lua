@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- Does an override row apply? Every field of its `when` that is there must hold
 --- (platform-runtimes.md 4.4).
-local json = require "aicr.json"
+local expression = require "aicr.platform.expression"
 local names = require "aicr.platform.names"
 local value = require "aicr.platform.value"
 local fragment = require "aicr.platform.fragment"
@@ -52,7 +52,34 @@ local function within(part, whole)
   return true
 end
 
+-- Why a variable of an expression never has that value.
+local KNOWN <const> = {
+  platform = function(name)
+    if name ~= "" and not names.is_name(name) then
+      return ("%s is no platform; expected one of: %s"):format(value.quoted(name), names.names_list())
+    end
+  end,
+  gpuArchitecture = function(name)
+    if name ~= name:lower() or name:find "%s" then
+      return ("%s: architectures are lower case, such as gb200"):format(value.quoted(name))
+    end
+  end,
+}
+
+local function expression_holds(text, context)
+  local ask, why = expression.compile(text, KNOWN)
+  if not ask then
+    value.invalid("override", "when.expression: %s", why)
+  end
+  return ask {
+    platform = context.Platform or "", gpuArchitecture = context.GPUArchitecture or "",
+    workloadKind = context.WorkloadKind or "", topologyMode = context.TopologyMode or "",
+    domainCount = context.DomainCount or 0,
+  }
+end
+
 local FIELDS <const> = {
+  expression = expression_holds,
   platform = function(matcher, context) return text_matches(matcher, context.Platform or "") end,
   gpuArchitecture = function(matcher, context) return text_matches(matcher, context.GPUArchitecture or "") end,
   workloadKind = function(word, context) return word == "" or word == context.WorkloadKind end,
@@ -79,57 +106,95 @@ end
 
 local TEXT_KEYS <const> = { equals = "text", ["in"] = "list", notIn = "list" }
 
-local function known_platform(at, name)
-  if name ~= "" and not names.is_name(name) then
-    fragment.refuse(at, "%s is no platform; expected one of: %s", value.quoted(name), names.names_list())
+local function need_map(at, v, what)
+  if not value.is_map(v) then
+    fragment.refuse(at, "expected %s, got %s", what, value.shown(v))
   end
 end
 
-local function known_architecture(at, name)
-  if name ~= name:lower() or name:find "%s" then
-    fragment.refuse(at, "%s: architectures are lower case, such as gb200", value.quoted(name))
-  end
-end
-
-local function check_text_matcher(at, matcher, check)
-  if not value.is_map(matcher) then
-    fragment.refuse(at, "expected an object with equals, in or notIn, got %s", value.quoted(json.encode(matcher)))
-  end
+local function check_text_matcher(at, matcher, never)
+  need_map(at, matcher, "an object with equals, in or notIn")
   for key, given in pairs(matcher) do
     local here = fragment.step(at, key)
     local kind = TEXT_KEYS[key]
     if not kind then
       fragment.refuse(here, "is not known%s", value.suggestion(key, value.keys(TEXT_KEYS)))
     end
-    for i, word in ipairs(kind == "list" and value.list(given) or { given }) do
+    if kind == "list" and not value.is_list(given) then
+      fragment.refuse(here, "expected a list, got %s", value.shown(given))
+    end
+    for i, word in ipairs(kind == "list" and given or { given }) do
       if type(word) ~= "string" then
-        fragment.refuse(kind == "list" and fragment.step(here, i) or here, "expected text, got %s", json.encode(word))
+        fragment.refuse(kind == "list" and fragment.step(here, i) or here, "expected text, got %s", value.shown(word))
       end
-      check(here, word)
+      local why = never(word)
+      if why then
+        fragment.refuse(here, "%s", why)
+      end
     end
   end
 end
+
+local function one_of(words)
+  return function(at, word)
+    for _, known in ipairs(words) do
+      if word == known then
+        return
+      end
+    end
+    fragment.refuse(at, "expected %s, got %s", table.concat(words, " or "), value.shown(word))
+  end
+end
+
+local function check_domain_count(at, matcher)
+  need_map(at, matcher, "an object with equals, greaterThan or lessThan")
+  for key, n in pairs(matcher) do
+    if key ~= "equals" and key ~= "greaterThan" and key ~= "lessThan" then
+      fragment.refuse(fragment.step(at, key), "is not known; known: equals, greaterThan, lessThan")
+    elseif math.type(n) ~= "integer" or n < 0 then
+      fragment.refuse(fragment.step(at, key), "expected a whole number from 0, got %s", value.shown(n))
+    end
+  end
+end
+
+local TOPOLOGY <const> = { mode = one_of { "simple", "topology" }, domainCount = check_domain_count }
+
+local CHECKS <const> = {
+  platform = function(at, matcher) check_text_matcher(at, matcher, KNOWN.platform) end,
+  gpuArchitecture = function(at, matcher) check_text_matcher(at, matcher, KNOWN.gpuArchitecture) end,
+  workloadKind = one_of { "TrainJob" },
+  topology = function(at, matcher)
+    need_map(at, matcher, "an object with mode or domainCount")
+    for key, given in pairs(matcher) do
+      if not TOPOLOGY[key] then
+        fragment.refuse(fragment.step(at, key), "is not known; known: domainCount, mode")
+      end
+      TOPOLOGY[key](fragment.step(at, key), given)
+    end
+  end,
+  config = function(at, part) need_map(at, part, "an object") end,
+  expression = function(at, text)
+    if type(text) ~= "string" then
+      fragment.refuse(at, "expected text, got %s", value.shown(text))
+    end
+    local ask, why = expression.compile(text, KNOWN)
+    if not ask then
+      fragment.refuse(at, "%s", why)
+    end
+  end,
+}
 
 --- Refuses what `matches` would misread.
 ---@param at table the place, for the message
 ---@param when any
 function M.check(at, when)
-  if not value.is_map(when) then
-    fragment.refuse(at, "expected an object")
-  end
+  need_map(at, when, "an object")
   for field, matcher in pairs(when) do
     local here = fragment.step(at, field)
-    if field == "expression" then
-      fragment.refuse(here, "expressions are not read here; use platform, gpuArchitecture, topology, config")
-    elseif not FIELDS[field] then
-      fragment.refuse(here, "is not known%s", value.suggestion(field, value.keys(FIELDS)))
-    elseif field == "platform" then
-      check_text_matcher(here, matcher, known_platform)
-    elseif field == "gpuArchitecture" then
-      check_text_matcher(here, matcher, known_architecture)
-    elseif field ~= "workloadKind" and not value.is_map(matcher) then
-      fragment.refuse(here, "expected an object")
+    if not CHECKS[field] then
+      fragment.refuse(here, "is not known%s", value.suggestion(field, value.keys(CHECKS)))
     end
+    CHECKS[field](here, matcher)
   end
 end
 

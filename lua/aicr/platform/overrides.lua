@@ -5,6 +5,7 @@ local env = require "aicr.platform.env"
 local errors = require "aicr.native.error"
 local fragment = require "aicr.platform.fragment"
 local json = require "aicr.json"
+local json_patch = require "aicr.platform.patch"
 local match = require "aicr.platform.match"
 local merge = require "aicr.platform.merge"
 local native = require "aicr.native.platform"
@@ -100,6 +101,35 @@ local function check_pod(at, pod)
   end
 end
 
+-- What is merged into the run's own runtime has its form as far as the run looks into it.
+local function check_runtime(at, object)
+  local v, here = object, at
+  for _, key in ipairs { "spec", "template", "spec" } do
+    v, here = v[key], step(here, key)
+    if v == nil then
+      return
+    end
+    need_map(here, v)
+  end
+  here = step(here, "replicatedJobs")
+  need_list(here, v.replicatedJobs or json.array())
+  for i, job in ipairs(v.replicatedJobs or {}) do
+    local inner, place = job, step(here, i)
+    need_map(place, job)
+    need_text(step(place, "name"), job.name)
+    for _, key in ipairs { "template", "spec", "template", "spec" } do
+      inner, place = inner[key], step(place, key)
+      if inner == nil then
+        break
+      end
+      need_map(place, inner)
+    end
+    if inner then
+      check_pod(place, inner)
+    end
+  end
+end
+
 local function check_dependencies(at, list)
   need_list(at, list)
   for i, object in ipairs(list) do
@@ -109,6 +139,19 @@ local function check_dependencies(at, list)
     need_text(step(here, "kind"), object.kind)
     need_map(step(here, "metadata"), object.metadata)
     need_text(step(step(here, "metadata"), "name"), object.metadata.name)
+    if object.kind == runtime.KIND then
+      check_runtime(here, object)
+    end
+  end
+end
+
+local function check_patch(at, list)
+  need_list(at, list)
+  for i, operation in ipairs(list) do
+    local ok, err = pcall(json_patch.check, i, operation)
+    if not ok then
+      refuse(step(at, i), "%s", errors.is(err) and err.message or tostring(err))
+    end
   end
 end
 
@@ -129,7 +172,7 @@ local FIELDS <const> = {
   name = need_text, when = match.check, framework = check_framework, dependencies = check_dependencies,
   podSpec = check_pod, jobAnnotations = check_annotations, trainerEnv = check_env, rankEnv = check_env,
   mpiArgs = need_texts, preCommand = need_texts, topologyKey = need_text, jobTemplate = need_map,
-  jobTemplatePatch = need_list,
+  jobTemplatePatch = check_patch,
 }
 
 local function check_row(at, row, names)
@@ -176,6 +219,9 @@ function M.load(text, file, read_fragment)
     local resolved, here = check_row(step(at, i), row, names)
     for _, field in ipairs(value.keys(resolved)) do
       FIELDS[field](step(here, field), resolved[field])
+    end
+    if resolved.trainerEnv and resolved.rankEnv then
+      refuse(here, "trainerEnv and rankEnv are both the environment of the trainer: one of them would be lost")
     end
     rows[i] = resolved
   end

@@ -116,6 +116,21 @@ local OPERATIONS <const> = {
   end,
 }
 
+--- Refuses what is no operation. Raises INVALID_REQUEST/`json-patch` with its number.
+---@param i integer
+---@param operation any
+function M.check(i, operation)
+  if not value.is_map(operation) or not OPERATIONS[operation.op] then
+    refuse(i, "expected an operation: %s", table.concat(value.keys(OPERATIONS), ", "))
+  end
+  keys_of(i, operation.path)
+  if operation.op == "copy" or operation.op == "move" then
+    keys_of(i, operation.from)
+  elseif operation.op ~= "remove" then
+    member_of(i, operation)
+  end
+end
+
 --- The document with the operations applied, all or none. Raises INVALID_REQUEST/`json-patch` with the
 --- number of the operation.
 ---@param document any
@@ -127,11 +142,8 @@ function M.apply(document, operations)
     value.invalid("json-patch", "expected a list of operations")
   end
   for i, operation in ipairs(operations) do
-    local apply = value.is_map(operation) and OPERATIONS[operation.op]
-    if not apply then
-      refuse(i, "expected an operation: %s", table.concat(value.keys(OPERATIONS), ", "))
-    end
-    out = apply(i, out, keys_of(i, operation.path), operation)
+    M.check(i, operation)
+    out = OPERATIONS[operation.op](i, out, keys_of(i, operation.path), operation)
   end
   return out
 end

@@ -2,6 +2,7 @@
 --- A training run as objects: runtime, what it depends on and TrainJob, with the override rows of
 --- its platform applied (platform-runtimes.md 3.6, 4.4). Pure.
 local env = require "aicr.platform.env"
+local errors = require "aicr.native.error"
 local json = require "aicr.json"
 local match = require "aicr.platform.match"
 local merge = require "aicr.platform.merge"
@@ -144,7 +145,14 @@ local function apply(state, row)
     after.job = merge.merge_job(state.job, row.jobTemplate)
   end
   if value.opt(row.jobTemplatePatch) ~= nil then
-    after.job = patch.apply(after.job, row.jobTemplatePatch)
+    local ok, job = pcall(patch.apply, after.job, row.jobTemplatePatch)
+    if not ok then
+      if not errors.is(job) then
+        error(job, 0)
+      end
+      value.invalid("override", "row %s: jobTemplatePatch: %s", value.quoted(row.name or "of the user"), job.message)
+    end
+    after.job = job
   end
   for _, object in ipairs(value.list(row.dependencies)) do
     after.dependencies = merge.merge_dependency(after.dependencies, object)
@@ -205,11 +213,16 @@ local function check(run)
   end
 end
 
-local function train_job_of(job)
-  local v = job
-  for _, key in ipairs { "spec", "workload", "trainJob" } do
+-- What is at the end of keys, nil where one is missing: an override may have brought an object of any form.
+local function member(v, ...)
+  for _, key in ipairs { ... } do
     v = value.is_map(v) and v[key] or nil
   end
+  return v
+end
+
+local function train_job_of(job)
+  local v = member(job, "spec", "workload", "trainJob")
   if not value.is_map(v) or not value.is_map(v.trainer) then
     value.invalid("override", "the overrides leave the job no spec.workload.trainJob.trainer")
   end
@@ -219,11 +232,12 @@ end
 -- The launcher has no GPU, but where all nodes are tainted it has no other place either.
 local function tolerate_alike(dependencies)
   for _, object in ipairs(dependencies) do
-    local jobs = object.kind == runtime.KIND and object.spec.template.spec.replicatedJobs
+    local jobs = object.kind == runtime.KIND and member(object, "spec", "template", "spec", "replicatedJobs")
     local worker, launcher = value.named(jobs, runtime.NODE), value.named(jobs, runtime.LAUNCHER)
-    if worker and launcher then
-      local pod = launcher.template.spec.template.spec
-      pod.tolerations = pod.tolerations or value.copy(worker.template.spec.template.spec.tolerations)
+    local pod = launcher and member(launcher, "template", "spec", "template", "spec")
+    if worker and pod then
+      pod.tolerations = pod.tolerations
+        or value.copy(member(worker, "template", "spec", "template", "spec", "tolerations"))
     end
   end
 end

@@ -313,6 +313,18 @@ local function open_gate(spec, launcher)
   end
 end
 
+-- An override may have brought a job without pods, which nothing can schedule.
+local function need_pods(job, object)
+  local v = job
+  for _, key in ipairs { "template", "spec", "template", "spec" } do
+    v = value.is_map(v) and v[key] or nil
+  end
+  if not value.is_map(v) then
+    value.invalid("override", "job %s of %s %s has no pod template for the gang scheduler",
+      value.quoted(value.is_map(job) and job.name or nil), M.KIND, value.quoted(object.metadata.name))
+  end
+end
+
 --- Hands the runtimes among merged dependencies to a gang scheduler (3.5): overrides and objects of
 --- the user's may have brought jobs that know nothing of it.
 ---@param dependencies table[]
@@ -324,6 +336,7 @@ function M.gang_schedule(dependencies, config)
     local spec = document_of.kind == M.KIND and document_of.spec and document_of.spec.template
       and document_of.spec.template.spec
     for _, job in ipairs(spec and value.list(spec.replicatedJobs) or {}) do
+      need_pods(job, document_of)
       schedule(job, by)
       if job.name == M.LAUNCHER and by.scheduler == M.KAI and document_of.spec.mlPolicy
         and document_of.spec.mlPolicy.mpi then

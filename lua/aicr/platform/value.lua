@@ -97,6 +97,12 @@ function M.quoted(v)
   return '"' .. text.printable(s) .. '"'
 end
 
+--- A decoded value for a message: as JSON, quoted; what JSON has no word for by its type.
+function M.shown(v)
+  local ok, written = pcall(json.encode, v)
+  return ok and M.quoted(written) or type(v)
+end
+
 --- The words in a sentence; the nearest one to `word` where one is near.
 function M.suggestion(word, words)
   local near = type(word) == "string" and text.nearest(word, words)
