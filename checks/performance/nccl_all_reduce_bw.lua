@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- All-reduce between the nodes must reach its floor, over the wiring that the recipe delivers (gke-tcpxo.md 5) or the
---- fabric of the platform (platform-runtimes.md 6, nccl-benchmark.md 7.5). Which benchmark there is for a platform and an
---- architecture: recipes/platforms/benchmarks.yaml.
+--- fabric of the platform (platform-runtimes.md 6, nccl-benchmark.md 7.5). Which benchmark there is for a platform and
+--- an architecture: recipes/platforms/benchmarks.yaml.
 local benchmark = require "aicr.nccl_benchmark"
 
 return {
@@ -16,8 +16,8 @@ return {
   doc = [[
 Training stands or falls with the bandwidth at which GPUs of different nodes exchange gradients. The check runs
 all_reduce_perf of nccl-tests under MPI on all GPU nodes, as a Kubeflow TrainJob in a namespace of its own, and holds
-the bus bandwidth at the largest size against the recipe's constraint nccl-all-reduce-bw or the parameter min_busbw, less
-a tolerance of 10 %. Without a floor it skips.
+the bus bandwidth at the largest size against the recipe's constraint nccl-all-reduce-bw or the parameter min_busbw,
+less a tolerance of 10 %. Without a floor it skips.
 
 What it measures is named in the evidence: delivered-artifact, a benchmark derived from the runtime that the recipe
 ships, with its wiring and its environment; cluster-capability, the built-in runtime, where the recipe ships none;
@@ -25,8 +25,8 @@ recipe-supplied-runtime, one that recipe or user bring. A shipped runtime is fir
 cluster. On GKE h100 every node must have the TCPXO installer's files, and every worker must be seen with its interfaces
 and its daemon: a good number over the wrong wiring does not pass.
 
-Elsewhere the objects are those that aicr-run render prints, put on the nodes that were chosen. What each worker asks of
-its node every node must offer before anything is made, and NCCL's own log must say that it went over the fabric of
+Elsewhere the objects are those that aicr-run render prints, put on the nodes that were chosen. What each worker asks
+of its node every node must offer before anything is made, and NCCL's own log must say that it went over the fabric of
 recipes/platforms/benchmarks.yaml or of the parameter fabric, on gb200 and gb300 over multi-node NVLink. TCP in its place
 fails with any number; a log that does not say is an error. Nodes that were left out are listed, and counted as not
 verified.
