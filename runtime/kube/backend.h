@@ -88,8 +88,10 @@ enum kube_resolved {
 
 /* What a call that looks for its resource has asked. All zero at its begin. */
 struct kube_resolving {
-  uint64_t after; /* the first discovery that began after it */
-  bool anew;      /* what is known from before has misled it */
+  uint64_t after;                 /* the first discovery that began after it */
+  bool anew;                      /* what is known from before has misled it */
+  const struct kube_asker *asker; /* NULL: none of the checks */
+  const char *named; /* the resource as it was written, or "VERSION KIND" */
 };
 
 struct kube_backend;

@@ -40,6 +40,7 @@ struct kube_call {
   char *strings[CALL_STRINGS];
   struct kube_call_spec spec; /* the same */
   struct aicr_buf path, group_path;
+  char named[512]; /* as in struct kube_resolving */
   struct kube_request probe;
   struct kube_resolving resolving;
   struct kube_resource was; /* before it was looked up anew */

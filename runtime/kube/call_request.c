@@ -78,6 +78,8 @@ static enum kube_resolved resolve(struct kube_call *call,
     return KUBE_RESOLVE_FAILED;
   }
   struct kube_resource written = *r;
+  call->resolving.asker = call->rq.asker;
+  call->resolving.named = call->named;
   enum kube_resolved found =
       b->ops->resolve(b, r, &call->resolving, &call->failure, err);
   if (found == KUBE_RESOLVE_WAIT) {
@@ -102,6 +104,9 @@ static enum kube_resolved resolve(struct kube_call *call,
     /* the answer that the server would have given */
     call->failure.http = 404;
     call->failure.served = KUBE_SERVED_NO;
+  }
+  if (found == KUBE_RESOLVE_FAILED) {
+    kube_record_unresolved(call, err);
   }
   return found;
 }
@@ -147,6 +152,12 @@ bool kube_call_copy(struct kube_call *call, const struct kube_call_spec *spec,
     }
     *at[i] = call->strings[i];
   }
+  snprintf(call->named, sizeof call->named, "%s%s%s",
+           own->resource != NULL      ? own->resource
+           : own->api_version != NULL ? own->api_version
+                                      : "",
+           own->resource != NULL ? "" : " ",
+           own->resource != NULL || own->kind == NULL ? "" : own->kind);
   call->rq.name = own->name;
   call->rq.ns = own->ns;
   call->rq.subresource = own->subresource;

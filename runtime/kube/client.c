@@ -459,7 +459,10 @@ static void resolve_again(struct kube_client *c)
     } else if (is_waiting(call) &&
                aicr_monotonic_ms() >= call->rq.deadline_ms) {
       call->answer.transport = KUBE_TRANSPORT_DEADLINE;
-      kube_call_fail_answer(call, KUBE_SERVED_UNKNOWN);
+      kube_status_error(&call->rq, &call->answer, KUBE_SERVED_UNKNOWN,
+                        &call->error, &call->failure);
+      kube_record_unresolved(call, &call->error);
+      kube_call_fail(call);
       queue(call);
     }
   }

@@ -407,6 +407,49 @@ static void record_transport(struct kube_call *call, struct kube_record *r,
   call->told = true;
 }
 
+/* A replay may have the memory that was wanting. */
+static bool is_ours(const struct aicr_error *err)
+{
+  return strcmp(err->reason, "memory") == 0;
+}
+
+/* It was not even sent, for want of a credential. */
+static void record_unsent(struct kube_call *call, struct kube_record *r,
+                          const struct aicr_error *err)
+{
+  struct kube_index_line line;
+  if (is_ours(err)) {
+    return;
+  }
+  fill_line(call, &line);
+  line.attempts = call->answer.attempts;
+  line.code = err->code;
+  kube_set_text(line.reason, sizeof line.reason, err->reason);
+  kube_set_text(line.detail, sizeof line.detail, err->message);
+  kube_record_line(r, &line);
+  call->told = true;
+}
+
+void kube_record_unresolved(struct kube_call *call,
+                            const struct aicr_error *err)
+{
+  struct kube_record *r = call->told ? NULL : call->client->record;
+  const struct kube_failure *f = &call->failure;
+  struct kube_index_line line = {.kind = KUBE_INDEX_RESOLVE, .code = err->code};
+  if (r == NULL || call->asker.check[0] == '\0' || is_ours(err)) {
+    return;
+  }
+  line.asker = call->asker;
+  kube_index_what(call->named, strlen(call->named), line.what);
+  line.http = f->transport == KUBE_TRANSPORT_OK ? f->http : 0;
+  line.transport = f->transport;
+  line.attempts = f->attempts;
+  kube_set_text(line.reason, sizeof line.reason, err->reason);
+  kube_set_text(line.detail, sizeof line.detail, err->message);
+  kube_record_line(r, &line);
+  call->told = true;
+}
+
 void kube_record_failure(struct kube_call *call)
 {
   const struct kube_answer *a = &call->answer;
@@ -417,10 +460,12 @@ void kube_record_failure(struct kube_call *call)
   }
   kube_record_drop(call->recorded);
   call->recorded = NULL;
-  if (a->error.code != AICR_CODE_NONE || !fits(call)) {
+  if (!fits(call)) {
     return;
   }
-  if (a->http == 0 && a->transport != KUBE_TRANSPORT_OK) {
+  if (a->error.code != AICR_CODE_NONE) {
+    record_unsent(call, r, &a->error);
+  } else if (a->http == 0 && a->transport != KUBE_TRANSPORT_OK) {
     record_transport(call, r, a->transport);
   } else if (a->http >= 300) {
     record_error(call, r);

@@ -22,6 +22,11 @@ void kube_record_event(struct kube_call *call, const char *text, size_t len,
 /* The answer that is call->answer is an error, or there is none. */
 void kube_record_failure(struct kube_call *call);
 
+/* The resource that the call names was not found, or not looked for: *err and
+ * call->failure say why. */
+void kube_record_unresolved(struct kube_call *call,
+                            const struct aicr_error *err);
+
 /* The call is about to be closed. A list or a stream that its owner left before
  * its end is recorded as what there was of it. */
 void kube_record_left(struct kube_call *call);

@@ -94,8 +94,10 @@ static enum kube_resolved resolve(struct kube_backend *b,
                                   struct kube_failure *failure,
                                   struct aicr_error *err)
 {
-  (void)how;
-  (void)failure;
+  struct kube_rec_store *s = &of(b)->store;
+  if (kube_rec_unresolved(s, how->asker, how->named, failure, err)) {
+    return KUBE_RESOLVE_FAILED;
+  }
   if (r->plural[0] == '\0') {
     /* an object is only named to write it, which is refused later */
     const struct kube_resource *known =
@@ -108,8 +110,13 @@ static enum kube_resolved resolve(struct kube_backend *b,
     *r = *known;
     return KUBE_RESOLVED;
   }
-  return kube_rec_resolve(&of(b)->store, r, err) ? KUBE_RESOLVED
-                                                 : KUBE_RESOLVE_FAILED;
+  if (kube_rec_resolve(s, r, err)) {
+    return KUBE_RESOLVED;
+  }
+  if (kube_rec_is_over(s, how->asker)) {
+    kube_rec_end_error(err);
+  }
+  return KUBE_RESOLVE_FAILED;
 }
 
 static enum kube_served served(struct kube_backend *b,

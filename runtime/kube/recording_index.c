@@ -2,10 +2,8 @@
 #include "kube/recording_index.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "core/hash.h"
 #include "core/json_reader.h"
 #include "core/json_writer.h"
 #include "core/text.h"
@@ -29,6 +27,7 @@ enum member {
   M_ATTEMPTS,
   M_HTTP,
   M_TRANSPORT,
+  M_CODE,
   M_REASON,
   M_DETAIL,
   M_CONTENT_TYPE,
@@ -56,6 +55,7 @@ static const char *const names[MEMBER_COUNT] = {
     [M_ATTEMPTS] = "attempts",
     [M_HTTP] = "http",
     [M_TRANSPORT] = "transport",
+    [M_CODE] = "code",
     [M_REASON] = "reason",
     [M_DETAIL] = "detail",
     [M_CONTENT_TYPE] = "contentType",
@@ -70,7 +70,8 @@ static const char *const names[MEMBER_COUNT] = {
 /* Verbs of lines that are no answers. */
 static const char *const kinds[] = {[KUBE_INDEX_ANSWER] = "",
                                     [KUBE_INDEX_WAIT] = "wait",
-                                    [KUBE_INDEX_RUN] = "run"};
+                                    [KUBE_INDEX_RUN] = "run",
+                                    [KUBE_INDEX_RESOLVE] = "resolve"};
 #define KIND_COUNT (sizeof kinds / sizeof kinds[0])
 
 static bool invalid(struct aicr_error *err, const char *what)
@@ -174,6 +175,11 @@ static bool take_text(const struct aicr_json_reader *r, enum member m,
   if (m == M_TRANSPORT) {
     out->transport = kube_transport_from_name(r->text, r->text_len);
     return out->transport != KUBE_TRANSPORT_COUNT ||
+           invalid_text(err, m, r->text, r->text_len);
+  }
+  if (m == M_CODE) {
+    out->code = aicr_code_from_name(r->text, r->text_len);
+    return out->code != AICR_CODE_NONE ||
            invalid_text(err, m, r->text, r->text_len);
   }
   if (slot.text == NULL || r->text_len >= slot.size ||
@@ -324,9 +330,11 @@ static bool check_names(const struct kube_index_line *l, struct aicr_error *err)
 static bool check_members(const struct kube_index_line *l,
                           struct aicr_error *err)
 {
-  static const char plain[] = "abcdefghijklmnopqrstuvwxyz-";
-  if ((l->http != 0) == (l->transport != KUBE_TRANSPORT_OK)) {
-    return invalid(err, "a line has either \"http\" or \"transport\"");
+  int ends = (l->http != 0) + (l->transport != KUBE_TRANSPORT_OK) +
+             (l->code != AICR_CODE_NONE);
+  if (ends != 1) {
+    return invalid(err,
+                   "a line has one of \"http\", \"transport\" and \"code\"");
   }
   if (l->verb == KUBE_GET && l->name[0] == '\0') {
     return invalid(err, "a get has a \"name\"");
@@ -341,14 +349,31 @@ static bool check_members(const struct kube_index_line *l,
   if (l->file[0] != '\0' && !kube_index_path_ok(l->file)) {
     return invalid_text(err, M_FILE, l->file, strlen(l->file));
   }
-  if (l->transport != KUBE_TRANSPORT_OK && l->file[0] != '\0') {
+  if (l->http == 0 && l->file[0] != '\0') {
     return invalid(err, "an answer that never came has no \"file\"");
   }
   if (l->http != 0 && (l->reason[0] != '\0' || l->detail[0] != '\0')) {
-    return invalid(err, "only a \"transport\" has \"reason\" and \"detail\"");
+    return invalid(err, "only a \"transport\" or a \"code\" has \"reason\" and "
+                        "\"detail\"");
   }
-  return l->reason[strspn(l->reason, plain)] == '\0' ||
-         invalid_text(err, M_REASON, l->reason, strlen(l->reason));
+  /* What was not asked for was not seen. */
+  if (l->code == AICR_NOT_FOUND || l->code == AICR_CONFLICT) {
+    return invalid(err,
+                   "only an answer with \"http\" says what is absent or in "
+                   "conflict");
+  }
+  return l->code == AICR_CODE_NONE || l->reason[0] != '\0' ||
+         invalid(err, "a \"code\" has a \"reason\"");
+}
+
+static bool check_reason(const struct kube_index_line *l,
+                         struct aicr_error *err)
+{
+  static const char plain[] = "abcdefghijklmnopqrstuvwxyz-";
+  size_t len = strlen(l->reason);
+  return (l->reason[strspn(l->reason, plain)] == '\0' &&
+          (l->code == AICR_CODE_NONE || len < AICR_REASON_MAX)) ||
+         invalid_text(err, M_REASON, l->reason, len);
 }
 
 /* Only a check's name is one that a run could have. */
@@ -366,11 +391,41 @@ static bool check_asker(const struct kube_asker *a, struct aicr_error *err)
          invalid(err, "only a \"check\" has \"attempt\" and \"part\"");
 }
 
-/* A line of a wait or a run is no answer. */
+/* A line of a wait, a run or what was named is no answer. Every member is
+ * empty but the asker's, "what" and those that only some of them have. */
+static bool is_empty(struct kube_index_line *l, bool resolve)
+{
+  bool empty = resolve ||
+               (l->http == 0 && l->attempts == 0 && l->code == AICR_CODE_NONE);
+  for (unsigned i = 0; i < MEMBER_COUNT; i++) {
+    enum member m = (enum member)i;
+    struct slot slot = slot_of(l, m);
+    bool may = m == M_CHECK || m == M_PART || m == M_WHAT ||
+               (resolve && (m == M_REASON || m == M_DETAIL));
+    empty = empty && (may || slot.text == NULL || slot.text[0] == '\0');
+  }
+  return empty;
+}
+
+static bool check_resolve(struct kube_index_line *l, struct aicr_error *err)
+{
+  if (l->what[0] == '\0' || l->code == AICR_CODE_NONE || l->reason[0] == '\0' ||
+      l->looks != 0 || !is_empty(l, true)) {
+    return invalid(err,
+                   "a resolve has \"what\", \"code\" and \"reason\", and no "
+                   "answer");
+  }
+  return l->http == 0 || l->transport == KUBE_TRANSPORT_OK ||
+         invalid(err, "a line has either \"http\" or \"transport\"");
+}
+
 static bool check_event(struct kube_index_line *l, struct aicr_error *err)
 {
   if (l->asker.check[0] == '\0') {
-    return invalid(err, "a wait or a run has a \"check\"");
+    return invalid(err, "a wait, a run or a resolve has a \"check\"");
+  }
+  if (l->kind == KUBE_INDEX_RESOLVE) {
+    return check_resolve(l, err);
   }
   if (l->transport != KUBE_TRANSPORT_OK &&
       l->transport != KUBE_TRANSPORT_DEADLINE &&
@@ -382,14 +437,7 @@ static bool check_event(struct kube_index_line *l, struct aicr_error *err)
   if (wait == (l->what[0] == '\0') || (!wait && l->looks != 0)) {
     return invalid(err, "a wait, and it alone, has \"what\" and \"looks\"");
   }
-  bool empty = l->http == 0 && l->attempts == 0;
-  for (unsigned i = 0; i < MEMBER_COUNT; i++) {
-    enum member m = (enum member)i;
-    struct slot slot = slot_of(l, m);
-    empty = empty && (m == M_CHECK || m == M_PART || m == M_WHAT ||
-                      slot.text == NULL || slot.text[0] == '\0');
-  }
-  return empty ||
+  return is_empty(l, false) ||
          invalid(err, "a wait or a run asks for nothing and has no answer");
 }
 
@@ -421,7 +469,7 @@ bool kube_index_parse(const char *data, size_t len, struct kube_index_line *out,
   if (strcmp(out->group, "core") == 0) {
     memset(out->group, 0, sizeof out->group);
   }
-  if (!check_asker(&out->asker, err)) {
+  if (!check_asker(&out->asker, err) || !check_reason(out, err)) {
     return false;
   }
   if (out->kind != KUBE_INDEX_ANSWER) {
@@ -468,6 +516,8 @@ void kube_index_write(const struct kube_index_line *line, struct aicr_buf *out)
                                                  : kinds[line->kind]);
     } else if (m == M_TRANSPORT) {
       write_text(out, m, kube_transport_name(line->transport));
+    } else if (m == M_CODE) {
+      write_text(out, m, aicr_code_name(line->code));
     } else if (m == M_HTTP && line->http != 0) {
       aicr_buf_addf(out, ",\"http\":%d", line->http);
     } else if (m == M_ATTEMPTS && line->attempts != 0) {
@@ -479,65 +529,4 @@ void kube_index_write(const struct kube_index_line *line, struct aicr_buf *out)
     }
   }
   aicr_buf_addc(out, '}');
-}
-
-void kube_index_what(const char *text, size_t len, char out[1024])
-{
-  char hash[AICR_SHA256_TEXT];
-  if (len > 0 && len < 1024 && memchr(text, '\0', len) == NULL &&
-      aicr_utf8_valid(text, len)) {
-    memcpy(out, text, len);
-    out[len] = '\0';
-    return;
-  }
-  out[0] = '\0';
-  if (aicr_sha256_hex(text, len, hash)) {
-    snprintf(out, 1024, "sha256 %s", hash);
-  }
-}
-
-struct param {
-  const char *text;
-  size_t len;
-};
-
-static int compare_params(const void *left, const void *right)
-{
-  const struct param *a = left, *b = right;
-  size_t n = a->len < b->len ? a->len : b->len;
-  int c = memcmp(a->text, b->text, n);
-  return c != 0 ? c : a->len < b->len ? -1 : a->len > b->len;
-}
-
-size_t kube_query_count(const char *query)
-{
-  size_t count = query == NULL || query[0] == '\0' ? 0 : 1;
-  for (const char *p = query; count > 0 && *p != '\0'; p++) {
-    count += *p == '&';
-  }
-  return count;
-}
-
-bool kube_query_sort(const char *query, struct aicr_buf *out)
-{
-  struct param params[KUBE_QUERY_PARAMS];
-  size_t count = 0;
-  for (const char *p = query == NULL ? "" : query; *p != '\0';) {
-    size_t len = strcspn(p, "&");
-    if (len > 0 && count == KUBE_QUERY_PARAMS) {
-      return false;
-    }
-    if (len > 0) {
-      params[count++] = (struct param){p, len};
-    }
-    p += len + (p[len] == '&');
-  }
-  if (count > 1) {
-    qsort(params, count, sizeof params[0], compare_params);
-  }
-  for (size_t i = 0; i < count; i++) {
-    aicr_buf_adds(out, i == 0 ? "" : "&");
-    aicr_buf_add(out, params[i].text, params[i].len);
-  }
-  return !out->failed;
 }

@@ -17,8 +17,10 @@
 
 enum kube_index_kind {
   KUBE_INDEX_ANSWER,
-  KUBE_INDEX_WAIT, /* verb "wait": a wait is over */
-  KUBE_INDEX_RUN   /* verb "run": an attempt at a check is over */
+  KUBE_INDEX_WAIT,   /* verb "wait": a wait is over */
+  KUBE_INDEX_RUN,    /* verb "run": an attempt at a check is over */
+  KUBE_INDEX_RESOLVE /* verb "resolve": the resource that a request names could
+                      * not be found, or not be looked for */
 };
 
 /* Texts are "" where the line has none (absent or null). */
@@ -33,16 +35,20 @@ struct kube_index_line {
   char query[KUBE_QUERY_MAX +
              1];     /* what else was asked for, sorted (kube_query_sort) */
   unsigned attempts; /* 0: not said */
-  int http;          /* 0: transport says what happened instead */
+  int http;          /* 0: transport or code say what happened instead */
   enum kube_transport transport;
+  /* … of what was not even sent, or (RESOLVE) is not known; NONE: it was */
+  enum aicr_code code;
   char reason[64], detail[256]; /* …and more of it */
   char content_type[128];
   char file[1024]; /* relative, without "." and ".." steps */
   /* who asked, or waited: as in struct kube_asker, but an attempt of 0 is the
    * first one. A line of hand has none. */
   struct kube_asker asker;
-  /* KUBE_INDEX_WAIT only: for what, how often it was looked at. A transport
-   * says that time was over, none that it came true or raised an error. */
+  /* KUBE_INDEX_WAIT: for what, how often it was looked at. A transport says
+   * that time was over, none that it came true or raised an error.
+   * KUBE_INDEX_RESOLVE: what was named; http or transport is what discovery was
+   * answered. */
   char what[1024];
   unsigned looks;
 };
@@ -52,9 +58,9 @@ struct kube_index_line {
 void kube_index_what(const char *text, size_t len, char out[1024]);
 
 /* Every member is checked: an unknown or repeated one, a wrong type, text that
- * is too long or holds a NUL, a name that could not be asked for, both or none
- * of http and transport, a file that leads out of the recording. INVALID_
- * REQUEST/"recording-invalid". */
+ * is too long or holds a NUL, a name that could not be asked for, none or more
+ * than one of http, transport and code, a file that leads out of the recording.
+ * INVALID_REQUEST/"recording-invalid". */
 bool kube_index_parse(const char *data, size_t len, struct kube_index_line *out,
                       struct aicr_error *err);
 

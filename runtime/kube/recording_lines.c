@@ -263,6 +263,7 @@ static bool take_line(struct kube_rec_loader *l, const char *data, size_t len,
   e->verb = line.verb;
   e->http = line.http;
   e->transport = line.transport;
+  e->code = line.code;
   e->attempts = line.attempts;
   e->line = number;
   e->attempt = line.asker.attempt == 0 ? 1 : line.asker.attempt;

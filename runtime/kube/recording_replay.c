@@ -122,8 +122,10 @@ static void give_entry(const struct replay *r, const struct kube_rec_entry *e,
                        size_t serial, bool as_recorded)
 {
   struct kube_answer *a = r->a;
-  a->attempts = e->attempts == 0 ? 1 : e->attempts;
-  if (e->http == 0) {
+  a->attempts = e->attempts == 0 && e->code == AICR_CODE_NONE ? 1 : e->attempts;
+  if (e->code != AICR_CODE_NONE) {
+    aicr_fail(&a->error, e->code, e->reason, "%s", e->detail);
+  } else if (e->http == 0) {
     a->transport = e->transport;
     a->reason = e->reason[0] == '\0' ? NULL : e->reason;
     snprintf(a->detail, sizeof a->detail, "%s", e->detail);
@@ -278,8 +280,7 @@ static bool is_past_end(const struct replay *r, struct run run)
 
 static void give_end(const struct replay *r)
 {
-  aicr_fail(&r->a->error, AICR_CANCELED, "recorded-end",
-            "the recorded run of the check ended before it was answered this");
+  kube_rec_end_error(&r->a->error);
 }
 
 /* True when something is the answer. */

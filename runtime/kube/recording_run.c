@@ -21,8 +21,13 @@ bool kube_rec_event_add(struct kube_rec_store *s,
   e->asker.attempt = line->asker.attempt == 0 ? 1 : line->asker.attempt;
   e->looks = line->looks;
   e->transport = line->transport;
+  e->http = line->http;
+  e->attempts = line->attempts;
+  e->code = line->code;
   e->what = kube_rec_copy(line->what, strlen(line->what), err);
-  return e->what != NULL;
+  e->reason = kube_rec_copy(line->reason, strlen(line->reason), err);
+  e->message = kube_rec_copy(line->detail, strlen(line->detail), err);
+  return e->what != NULL && e->reason != NULL && e->message != NULL;
 }
 
 static int compare_checks(const void *left, const void *right)
@@ -113,6 +118,65 @@ enum kube_transport kube_rec_run_end(const struct kube_rec_store *s,
   return KUBE_TRANSPORT_CANCELED;
 }
 
+/* The next one of a kind of which an asker has not been told. */
+static struct kube_rec_event *next_event(struct kube_rec_store *s,
+                                         const struct kube_asker *asker,
+                                         enum kube_index_kind kind,
+                                         const char *what)
+{
+  struct kube_asker own = kube_rec_asker(s, asker);
+  for (size_t i = 0; own.check[0] != '\0' && i < s->event_count; i++) {
+    struct kube_rec_event *e = &s->events[i];
+    if (e->kind == kind && e->told_to != asker->attempt && is_of(e, &own) &&
+        strcmp(e->asker.part, own.part) == 0 && strcmp(e->what, what) == 0) {
+      e->told_to = asker->attempt;
+      return e;
+    }
+  }
+  return NULL;
+}
+
+bool kube_rec_unresolved(struct kube_rec_store *s,
+                         const struct kube_asker *asker, const char *named,
+                         struct kube_failure *failure, struct aicr_error *err)
+{
+  char what[1024];
+  if (asker == NULL || named == NULL) {
+    return false;
+  }
+  kube_index_what(named, strlen(named), what);
+  const struct kube_rec_event *e =
+      next_event(s, asker, KUBE_INDEX_RESOLVE, what);
+  if (e == NULL) {
+    return false;
+  }
+  failure->http = e->http;
+  failure->transport = e->transport;
+  failure->attempts = e->attempts;
+  aicr_fail(err, e->code, e->reason, "%s", e->message);
+  err->verdict =
+      e->code == AICR_NOT_FOUND && strcmp(e->reason, "api-not-served") == 0;
+  return true;
+}
+
+bool kube_rec_is_over(const struct kube_rec_store *s,
+                      const struct kube_asker *asker)
+{
+  if (asker == NULL || asker->check[0] == '\0') {
+    return false;
+  }
+  bool known = kube_rec_asker(s, asker).check[0] != '\0';
+  return known ? !kube_rec_is_cleanup(asker) &&
+                     kube_rec_run_end(s, asker) != KUBE_TRANSPORT_OK
+               : s->open;
+}
+
+void kube_rec_end_error(struct aicr_error *err)
+{
+  aicr_fail(err, AICR_CANCELED, "recorded-end",
+            "the recorded run of the check ended before it was answered this");
+}
+
 enum kube_wait_end kube_rec_wait(struct kube_rec_store *s,
                                  const struct kube_asker *asker,
                                  const char *what, unsigned *looks)
@@ -122,16 +186,10 @@ enum kube_wait_end kube_rec_wait(struct kube_rec_store *s,
   if (own.check[0] == '\0') {
     return KUBE_WAIT_UNKNOWN;
   }
-  for (size_t i = 0; i < s->event_count; i++) {
-    struct kube_rec_event *e = &s->events[i];
-    if (e->kind == KUBE_INDEX_WAIT && e->told_to != asker->attempt &&
-        is_of(e, &own) && strcmp(e->asker.part, own.part) == 0 &&
-        strcmp(e->what, what) == 0) {
-      e->told_to = asker->attempt;
-      *looks = e->looks;
-      return e->transport == KUBE_TRANSPORT_OK ? KUBE_WAIT_OVER
-                                               : KUBE_WAIT_LATE;
-    }
+  const struct kube_rec_event *e = next_event(s, asker, KUBE_INDEX_WAIT, what);
+  if (e != NULL) {
+    *looks = e->looks;
+    return e->transport == KUBE_TRANSPORT_OK ? KUBE_WAIT_OVER : KUBE_WAIT_LATE;
   }
   return kube_rec_is_cleanup(&own) ||
                  kube_rec_run_end(s, asker) == KUBE_TRANSPORT_OK

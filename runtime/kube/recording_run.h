@@ -29,6 +29,19 @@ enum kube_wait_end kube_rec_wait(struct kube_rec_store *s,
 enum kube_transport kube_rec_run_end(const struct kube_rec_store *s,
                                      const struct kube_asker *asker);
 
+/* Could the resource that the asker names not be found, or not be looked for?
+ * Then *failure and *err say why, as they did. */
+bool kube_rec_unresolved(struct kube_rec_store *s,
+                         const struct kube_asker *asker, const char *named,
+                         struct kube_failure *failure, struct aicr_error *err);
+
+/* Was the run of the asker's check ended by its deadline or a signal, or broken
+ * off? What has no line then was not answered any more: CANCELED/
+ * "recorded-end". */
+bool kube_rec_is_over(const struct kube_rec_store *s,
+                      const struct kube_asker *asker);
+void kube_rec_end_error(struct aicr_error *err);
+
 /* Is it asked by what was deferred, after the check? */
 bool kube_rec_is_cleanup(const struct kube_asker *asker);
 

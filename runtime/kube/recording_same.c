@@ -58,8 +58,8 @@ static bool same_answer(const struct kube_rec_store *s,
                         const struct kube_rec_entry *b)
 {
   if (a->http != b->http || a->transport != b->transport ||
-      strcmp(a->reason, b->reason) != 0 || a->holds != b->holds ||
-      strcmp(a->content_type, b->content_type) != 0) {
+      a->code != b->code || strcmp(a->reason, b->reason) != 0 ||
+      a->holds != b->holds || strcmp(a->content_type, b->content_type) != 0) {
     return false;
   }
   switch (a->holds) {

@@ -61,6 +61,8 @@ void kube_rec_store_free(struct kube_rec_store *s)
   aicr_free(s->entries);
   for (size_t i = 0; i < s->event_count; i++) {
     aicr_free(s->events[i].what);
+    aicr_free(s->events[i].reason);
+    aicr_free(s->events[i].message);
   }
   aicr_free(s->events);
   aicr_free(s->checks);

@@ -102,6 +102,7 @@ struct kube_rec_entry {
   char *path;                                            /* the same */
   int http;
   enum kube_transport transport;
+  enum aicr_code code;   /* NONE: one of them says what came */
   char *reason, *detail; /* "": none */
   unsigned attempts;
   char content_type[128];
@@ -122,13 +123,17 @@ struct kube_rec_entry {
   enum kube_rec_same same; /* of the first of equal keys */
 };
 
-/* What became of a wait or a run of a check. */
+/* What became of a wait, a run of a check or a name of a resource. */
 struct kube_rec_event {
   enum kube_index_kind kind;
   struct kube_asker asker;
-  char *what; /* of a wait */
+  char *what; /* of a wait, of a name */
   unsigned looks;
   enum kube_transport transport;
+  int http; /* of a name: this and the rest */
+  unsigned attempts;
+  enum aicr_code code;
+  char *reason, *message;
   unsigned told_to; /* the attempt that this was told, 0: none */
 };
 

@@ -7,6 +7,7 @@
 /* A backend that gives prepared answers in order and writes down what it was
  * asked. */
 
+#define FAKE_UNSENT (-1) /* not sent: UNAUTHORIZED, for the reason `type` */
 struct fake_answer {
   int http;
   const char *type, *body;
@@ -27,6 +28,8 @@ struct fake {
   size_t used;
   enum kube_served served;
   const char *unresolved; /* reason with which resolve() fails */
+  int unresolved_http;    /* … and what discovery was answered */
+  bool waits;             /* discovery is on its way */
   struct kube_transfer *first;
   unsigned canceled, closed;
   struct aicr_buf log;
@@ -98,6 +101,12 @@ static bool fake_poll(struct kube_backend *b, int timeout_ms, void **owner,
   snprintf(answer->content_type, sizeof answer->content_type, "%s",
            t->answer->type == NULL ? "" : t->answer->type);
   aicr_buf_init(&answer->body, 1 << 20);
+  if (t->answer->http == FAKE_UNSENT) {
+    answer->http = 0;
+    answer->attempts = 0;
+    aicr_fail(&answer->error, AICR_UNAUTHORIZED, t->answer->type,
+              "no credential");
+  }
   size_t at = (size_t)(t->answer - f->answers);
   const struct aicr_buf *packed =
       at < sizeof f->packed / sizeof f->packed[0] ? f->packed[at] : NULL;
@@ -122,7 +131,10 @@ static enum kube_resolved fake_resolve(struct kube_backend *b,
   const struct fake *f = (struct fake *)(void *)b;
   const struct kube_resource *known = kube_builtin_by_name(NULL, r->plural);
   (void)how;
-  (void)failure;
+  if (f->waits) {
+    return KUBE_RESOLVE_WAIT;
+  }
+  failure->http = f->unresolved_http;
   if (f->unresolved != NULL && strcmp(f->unresolved, "api-not-served") == 0) {
     aicr_verdict(err, AICR_NOT_FOUND, f->unresolved, "not served");
     return KUBE_RESOLVE_FAILED;

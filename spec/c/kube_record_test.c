@@ -3,30 +3,11 @@
 
 #include "rows.h"
 
-#include "kube_asker.h"
-#include "kube_fake.h"
+#include "kube_recorder.h"
 #include "torture.h"
 
 /* Calls of a client that records, then the same calls of one that replays. */
 
-#define J "application/json"
-#define PAGE(items, token)                                                     \
-  {                                                                            \
-    200, J,                                                                    \
-        "{\"kind\":\"NodeList\",\"apiVersion\":\"v1\",\"metadata\":{"          \
-        "\"resourceVersion\":\"7\",\"continue\":\"" token                      \
-        "\"},\"items\":[" items "]}",                                          \
-        KUBE_TRANSPORT_OK, false                                               \
-  }
-#define ANSWER(http, type, text)                                               \
-  {                                                                            \
-    http, type, text, KUBE_TRANSPORT_OK, false                                 \
-  }
-#define NEVER(transport)                                                       \
-  {                                                                            \
-    0, NULL, NULL, KUBE_TRANSPORT_##transport, false                           \
-  }
-#define NODE(name) "{\"metadata\":{\"name\":\"" name "\"}}"
 #define ROLE(name)                                                             \
   OBJECT_OF("rbac.authorization.k8s.io/v1", "ClusterRole", name)
 #define STATUS(why) "{\"kind\":\"Status\",\"reason\":\"" why "\"}"
@@ -154,24 +135,6 @@ static const struct row table[] = {
      "get_raw /livez",
      "INTERNAL/not-recorded"},
 };
-
-static struct kube_client *open_recording(struct fake *f, const char *folder,
-                                          const struct fake_answer *answers)
-{
-  static const struct kube_record_facts facts = {
-      .context = "a \"b\"", .tool = "spec", .captured_ms = 1700000000123};
-  struct aicr_error err = {.code = AICR_CODE_NONE};
-  struct kube_record *r = kube_record_open(folder, &facts, &err);
-  struct kube_client *c =
-      r == NULL ? NULL : kube_client_open(fake_init(f, answers));
-  f->served = KUBE_SERVED_UNKNOWN;
-  if (c == NULL) {
-    kube_record_close(r);
-  } else {
-    kube_client_record(c, r);
-  }
-  return c;
-}
 
 /* Without what only the client sees: how many pages there were. */
 static void ask_plain(struct kube_client *c, const char *question,
@@ -373,9 +336,6 @@ static void test_left(void **state)
   aicr_buf_free(&out);
   folder_remove(&f);
 }
-
-static const struct kube_asker askers[] = {
-    {"a", 1, ""}, {"b", 1, "1.2"}, {"a", 2, ""}};
 
 #define REVIEW(allowed)                                                        \
   ANSWER(                                                                      \

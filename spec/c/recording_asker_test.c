@@ -34,10 +34,13 @@ struct row {
 #define IN(part)  ",\"part\":\"" part "\""
 #define LINE(x)   "{" x "}\n"
 #define RUN(x)    LINE("\"verb\":\"run\"" x)
-#define GET       "get nodes name=n"
-#define V(n)      "object " NODE_OF("n", #n)
-#define DIFFER    "INTERNAL/not-recorded served"
-#define END       "CANCELED/recorded-end served"
+#define UNRESOLVED(what, code, reason, x)                                      \
+  LINE("\"verb\":\"resolve\",\"what\":\"" what "\",\"code\":\"" code           \
+       "\",\"reason\":\"" reason "\"" x)
+#define GET    "get nodes name=n"
+#define V(n)   "object " NODE_OF("n", #n)
+#define DIFFER "INTERNAL/not-recorded served"
+#define END    "CANCELED/recorded-end served"
 
 static const struct row table[] = {
     {"each check its own, in their order, the last one from then on",
@@ -121,6 +124,34 @@ static const struct row table[] = {
     {"a run that broke off nothing after its last",
      LINE(NODE OK(1) OF("a")) RUN(OF("a") TRY(2)),
      {{"a", 1, "", GET, V(1)}, {"a", 1, "", GET, END}}},
+    {"a request that was not sent, what it was not sent for",
+     LINE(NODE OK(1) OF("a"))
+         LINE(NODE ",\"code\":\"UNAUTHORIZED\",\"reason\":\"expired\"" OF("a"))
+             LINE(NODE OK(1) OF("b")) RUN(OF("a")) RUN(OF("b")),
+     {{"a", 1, "", GET, V(1)},
+      {"a", 1, "", GET, "UNAUTHORIZED/expired served"},
+      {"a", 1, "", GET, "UNAUTHORIZED/expired served"},
+      {"b", 1, "", GET, V(1)},
+      {"x", 1, "", GET, DIFFER}}},
+    {"a resource that was not found, what was said of it",
+     LINE(NODE OK(1) OF("b")) UNRESOLVED("nodes", "INTERNAL",
+                                         "discovery-incomplete", OF("a"))
+         UNRESOLVED("foos", "NOT_FOUND", "api-not-served", OF("a") IN("1.1"))
+             LINE(NODE OK(2) OF("a")) RUN(OF("a")) RUN(OF("b")),
+     {{"a", 1, "", GET, "INTERNAL/discovery-incomplete"},
+      {"a", 1, "", GET, V(2)},
+      {"a", 2, "", GET, "INTERNAL/discovery-incomplete"},
+      {"b", 1, "", GET, V(1)},
+      {"a", 1, "1.1", "list foos",
+       "NOT_FOUND/api-not-served 404 not-served verdict"},
+      {"a", 1, "", "list foos", "INTERNAL/not-recorded"},
+      {"x", 1, "", "list foos", "INTERNAL/not-recorded"}}},
+    {"a run that was ended, no word of what it did not look for",
+     LINE(NODE OK(1) OF("a")) RUN(OF("a") NEVER("canceled")),
+     {{"a", 1, "", GET, V(1)},
+      {"a", 1, "", "list foos", "CANCELED/recorded-end"},
+      {"a", 1, "end", "list foos", "INTERNAL/not-recorded"},
+      {"x", 1, "", "list foos", "INTERNAL/not-recorded"}}},
     {"a request that was left with an answer of its own goes on",
      LINE(NODE NEVER("canceled") OF("a")) LINE(NODE OK(1) OF("a"))
          RUN(OF("a") NEVER("deadline")),

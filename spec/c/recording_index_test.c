@@ -17,8 +17,10 @@ struct line {
 #define LIST  "{" NODES ",\"verb\":\"list\""
 #define GET   "{" NODES ",\"verb\":\"get\",\"name\":\"n\""
 
-#define WAIT "{\"verb\":\"wait\",\"check\":\"a\""
-#define RUN  "{\"verb\":\"run\",\"check\":\"a\""
+#define WAIT       "{\"verb\":\"wait\",\"check\":\"a\""
+#define RUN        "{\"verb\":\"run\",\"check\":\"a\""
+#define LOOK       "{\"verb\":\"resolve\",\"check\":\"a\",\"what\":\"nodes\""
+#define CODE(c, r) ",\"code\":\"" c "\",\"reason\":\"" r "\""
 
 static const struct line lines[] = {
     {LIST ",\"http\":200,\"file\":\"a.json\"}", NULL},
@@ -50,6 +52,40 @@ static const struct line lines[] = {
     {WAIT ",\"what\":\"x\",\"looks\":7,\"transport\":\"deadline\"}", NULL},
     {RUN "}", NULL},
     {RUN ",\"attempt\":3,\"transport\":\"canceled\"}", NULL},
+
+    {GET CODE("UNAUTHORIZED", "expired") "}", NULL},
+    {GET CODE("INTERNAL", "x") ",\"detail\":\"y\",\"attempts\":2}", NULL},
+    {LOOK CODE("NOT_FOUND", "api-not-served") "}", NULL},
+    {LOOK CODE("NOT_FOUND", "api-not-served") ",\"http\":404}", NULL},
+    {LOOK CODE("TIMEOUT", "deadline") ",\"transport\":\"deadline\"}", NULL},
+    {LOOK CODE("INTERNAL", "x") ",\"detail\":\"y\",\"part\":\"1.1\"}", NULL},
+
+    {GET CODE("UNAUTHORIZED", "x") ",\"http\":500}", "a line has one of"},
+    {GET CODE("INTERNAL", "x") ",\"transport\":\"tls\"}", "a line has one of"},
+    {GET CODE("INTERNAL", "x") ",\"file\":\"a\"}", "never came"},
+    {GET CODE("NOT_FOUND", "not-found") "}", "only an answer with \"http\""},
+    {GET CODE("CONFLICT", "x") "}", "only an answer with \"http\""},
+    {GET CODE("NOPE", "x") "}", "bad \"code\""},
+    {GET CODE("", "x") "}", "bad \"code\""},
+    {GET ",\"code\":7}", "bad value of \"code\""},
+    {GET ",\"code\":\"INTERNAL\"}", "a \"code\" has a \"reason\""},
+    {GET CODE("INTERNAL",
+              "a-reason-that-is-longer-than-any-error-could-have-one") "}",
+     "bad \"reason\""},
+    {LOOK "}", "a resolve has"},
+    {LOOK ",\"code\":\"INTERNAL\"}", "a resolve has"},
+    {LOOK CODE("INTERNAL", "No") "}", "bad \"reason\""},
+    {LOOK CODE("INTERNAL", "x") ",\"looks\":1}", "a resolve has"},
+    {LOOK CODE("INTERNAL", "x") ",\"name\":\"n\"}", "a resolve has"},
+    {LOOK CODE("INTERNAL", "x") ",\"file\":\"a\"}", "a resolve has"},
+    {LOOK CODE("INTERNAL", "x") ",\"http\":500,\"transport\":\"tls\"}",
+     "either \"http\" or \"transport\""},
+    {"{\"verb\":\"resolve\",\"check\":\"a\"" CODE("INTERNAL", "x") "}",
+     "a resolve has"},
+    {"{\"verb\":\"resolve\",\"what\":\"x\"" CODE("INTERNAL", "x") "}",
+     "has a \"check\""},
+    {WAIT ",\"what\":\"x\"" CODE("INTERNAL", "x") "}", "has no answer"},
+    {RUN CODE("INTERNAL", "x") "}", "has no answer"},
 
     {GET ",\"check\":\"A\",\"http\":500}", "bad \"check\""},
     {GET ",\"check\":\"a b\",\"http\":500}", "bad \"check\""},
@@ -84,7 +120,8 @@ static const struct line lines[] = {
     {GET ",\"path\":\"/x\",\"http\":500}", "only a get_raw has a \"path\""},
     {GET ",\"attempts\":0,\"http\":500}", "bad value of \"attempts\""},
     {GET ",\"attempts\":1001,\"http\":500}", "bad value of \"attempts\""},
-    {GET ",\"http\":500,\"reason\":\"tls\"}", "only a \"transport\" has"},
+    {GET ",\"http\":500,\"reason\":\"tls\"}",
+     "only a \"transport\" or a \"code\" has"},
     {GET ",\"transport\":\"tls\",\"reason\":\"No\"}", "bad \"reason\""},
     {"{" NODES ",\"verb\":\"watch\",\"name\":\"a\",\"http\":500}",
      "a list has no \"name\""},
@@ -98,9 +135,9 @@ static const struct line lines[] = {
     {"{\"resource\":\"nodes\",\"verb\":\"list\",\"http\":500}",
      "bad API version"},
     {"{\"version\":\"v1\",\"verb\":\"list\",\"http\":500}", "bad resource"},
-    {LIST "}", "either \"http\" or \"transport\""},
+    {LIST "}", "one of \"http\", \"transport\" and \"code\""},
     {LIST ",\"http\":200,\"transport\":\"reset\"}",
-     "either \"http\" or \"transport\""},
+     "one of \"http\", \"transport\" and \"code\""},
     {LIST ",\"http\":99}", "bad value of \"http\""},
     {LIST ",\"http\":600}", "bad value of \"http\""},
     {LIST ",\"http\":-1}", "bad value of \"http\""},
@@ -156,8 +193,9 @@ static void test_line(void **state)
   bool ok = kube_index_parse(row->text, strlen(row->text), &line, &err);
   if (row->why == NULL) {
     assert_true(ok);
-    assert_true(line.kind != KUBE_INDEX_ANSWER ||
-                (line.http != 0) != (line.transport != KUBE_TRANSPORT_OK));
+    int ends = (line.http != 0) + (line.transport != KUBE_TRANSPORT_OK) +
+               (line.code != AICR_CODE_NONE);
+    assert_true(line.kind != KUBE_INDEX_ANSWER || ends == 1);
     return;
   }
   assert_false(ok);

@@ -35,12 +35,16 @@ static void check(const struct kube_index_line *l)
 {
   check_asker(l);
   if (l->kind != KUBE_INDEX_ANSWER) {
-    require(l->asker.check[0] != '\0' && l->http == 0 && l->file[0] == '\0');
-    require((l->kind == KUBE_INDEX_WAIT) == (l->what[0] != '\0'));
+    require(l->asker.check[0] != '\0' && l->file[0] == '\0');
+    require((l->kind == KUBE_INDEX_RUN) == (l->what[0] == '\0'));
+    require((l->kind == KUBE_INDEX_RESOLVE) == (l->code != AICR_CODE_NONE));
+    require(l->kind == KUBE_INDEX_RESOLVE || l->http == 0);
     return;
   }
   require(l->what[0] == '\0' && l->looks == 0);
-  require((l->http == 0) == (l->transport != KUBE_TRANSPORT_OK));
+  require((l->http != 0) + (l->transport != KUBE_TRANSPORT_OK) +
+              (l->code != AICR_CODE_NONE) ==
+          1);
   require(l->http == 0 || (l->http >= 100 && l->http <= 599));
   require(l->transport < KUBE_TRANSPORT_COUNT);
   require((l->verb == KUBE_RAW) == (l->path[0] == '/'));
