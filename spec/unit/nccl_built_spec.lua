@@ -133,6 +133,9 @@ describe("a benchmark that is built", function()
       assert.same({ "n1", "n2", "n3" }, names)
       assert.same({ { operator = "Exists" } }, spec.tolerations)
       assert.is_nil(spec.nodeSelector)
+      local apart = (spec.affinity.podAntiAffinity or {}).requiredDuringSchedulingIgnoredDuringExecution
+      assert.same(job == "node" and { "kubernetes.io/hostname", "node" } or {}, apart and { apart[1].topologyKey,
+        apart[1].labelSelector.matchLabels["jobset.sigs.k8s.io/replicatedjob-name"] } or {})
     end
   end)
 

@@ -5,7 +5,9 @@ local tree = require "aicr.nccl_runtime.tree"
 
 local M = {}
 
-local JOBS <const> = { "node", "launcher" }
+local WORKER <const> = "node"
+local JOBS <const> = { WORKER, "launcher" }
+local JOB_LABEL <const> = "jobset.sigs.k8s.io/replicatedjob-name"
 
 -- One of these nodes, by name: a label such as the host name may say something else.
 local function affinity(nodes)
@@ -18,7 +20,14 @@ local function affinity(nodes)
   return { nodeAffinity = { requiredDuringSchedulingIgnoredDuringExecution = { nodeSelectorTerms = terms } } }
 end
 
---- Pins workers and launcher to the nodes, in place; the launcher has the image of the workers, which may be of another
+-- Each worker on a node of its own, also where two would fit: the namespace has no other run's.
+local function apart()
+  return { requiredDuringSchedulingIgnoredDuringExecution = json.array { {
+    labelSelector = { matchLabels = { [JOB_LABEL] = WORKER } }, topologyKey = "kubernetes.io/hostname",
+  } } }
+end
+
+--- Pins workers and launcher to the nodes, a worker to each, in place; the launcher has the image of the workers, which may be of another
 --- architecture than other nodes. As the nodes are chosen, their taints are tolerated unless the user says which.
 ---@param runtime table TrainingRuntime
 ---@param nodes string[] names
@@ -31,6 +40,7 @@ function M.pin(runtime, nodes, selector, tolerations)
     local spec = template and template.spec
     if spec then
       spec.affinity = affinity(nodes)
+      spec.affinity.podAntiAffinity = job == WORKER and apart() or nil
       spec.nodeSelector = selector and tree.copy(selector) or spec.nodeSelector
       spec.tolerations = tree.copy(tolerations or json.array { { operator = "Exists" } })
     end
