@@ -137,6 +137,7 @@ static bool make_request(struct kube_transfer *t)
              !kube_exec_request(&rq, &e->request, &err)) {
     ok = fail(t, &err);
   }
+  e->upgrade.warnings = &t->live->warnings;
   aicr_free(words);
   aicr_free(lines);
   return ok;

@@ -167,9 +167,13 @@ static bool take_line(struct kube_upgrade *u, const char *line, size_t len,
     u->step = STEP_FIELDS;
     return kube_upgrade_status_line(&u->head, line, len, err);
   case STEP_FIELDS:
-    return len == 0
-               ? end_head(u, err)
-               : kube_upgrade_field(&u->head, u->accept.data, line, len, err);
+    if (len == 0) {
+      return end_head(u, err);
+    }
+    if (u->warnings != NULL) {
+      kube_server_warnings_take(u->warnings, line, len);
+    }
+    return kube_upgrade_field(&u->head, u->accept.data, line, len, err);
   case STEP_CHUNK_SIZE:
     return read_chunk_size(u, line, len, err);
   case STEP_CHUNK_END:

@@ -3,6 +3,7 @@
 #define AICR_KUBE_UPGRADE_H
 
 #include "kube/backend.h"
+#include "kube/server_warning.h"
 #include "kube/upgrade_head.h"
 
 /* The HTTP/1.1 answer to a WebSocket upgrade, from chunks of any size: either
@@ -24,7 +25,8 @@ enum kube_upgrade_state {
 };
 
 struct kube_upgrade {
-  struct kube_upgrade_head head; /* version: of the channel protocol */
+  struct kube_upgrade_head head;         /* version: of the channel protocol */
+  struct kube_server_warnings *warnings; /* set by the caller; NULL: unheard */
 
   /* private */
   enum kube_upgrade_state state;

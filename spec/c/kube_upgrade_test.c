@@ -291,6 +291,35 @@ static void test_row(void **state)
   expect(row->text, 1, 1, true, closed);
 }
 
+/* What the server says beside a switch, and beside an interim head. */
+static void test_warnings(void **state)
+{
+  static const char text[] =
+      "HTTP/1.1 103 Early Hints\r\nWarning: 299 - \"early\"\r\n\r\n" HEAD_101
+          ACCEPT_LINE V5_LINE "warning: 299 - \"late\"\r\n\r\n";
+  struct kube_server_warnings warnings = {0};
+  struct aicr_error err;
+  struct kube_upgrade u;
+  struct aicr_buf told;
+  (void)state;
+  assert_true(kube_upgrade_init(&u, KEY, &err));
+  u.warnings = &warnings;
+  for (size_t i = 0; i + 1 < sizeof text; i++) {
+    const char *data = text + i;
+    size_t left = 1;
+    kube_upgrade_feed(&u, &data, &left, &err);
+  }
+  assert_int_equal(u.state, KUBE_UPGRADE_SWITCHED);
+  aicr_buf_init(&told, 1 << 12);
+  kube_server_warnings_tell(&warnings, &told);
+  assert_true(aicr_buf_addc(&told, '\0'));
+  assert_non_null(strstr(told.data, "early"));
+  assert_non_null(strstr(told.data, "late"));
+  aicr_buf_free(&told);
+  kube_upgrade_free(&u);
+  kube_server_warnings_free(&warnings);
+}
+
 /* A head that is cut at any byte is never an answer. */
 static void test_cut_head(void **state)
 {
@@ -446,6 +475,7 @@ int main(void)
     add_row(&r, "answer", rows[i].name, test_row, &rows[i]);
   }
   add_row(&r, "answer", "cut at every byte", test_cut_head, NULL);
+  add_row(&r, "answer", "and warnings", test_warnings, NULL);
   add_row(&r, "answer", "at its bounds", test_bounds, NULL);
   add_row(&r, "answer", "interim heads only", test_endless_interim, NULL);
   for (size_t i = 0; i < COUNT(shapes); i++) {

@@ -269,11 +269,36 @@ static void test_retry_after(void **state)
   }
 }
 
+/* What the server says beside its answer is told as with any other. */
+static void test_warning(void **state)
+{
+  static const struct wire_answer rows[] = {
+      {.http = 400,
+       .body = REFUSED,
+       .headers = "warning: 299 - \"pods/exec is deprecated\"\r\n"},
+      {0}};
+  struct aicr_buf told;
+  (void)state;
+  struct wire_server *s = tls_server(WIRE_GOOD, rows);
+  struct kube_config config = config_for(s);
+  struct kube_client *c = client_of(&config);
+  struct kube_backend *b = kube_client_backend(c);
+  aicr_buf_init(&told, 1 << 12);
+  assert_exec(c, "INVALID_REQUEST/bad-request 400");
+  b->ops->warnings(b, &told);
+  assert_true(aicr_buf_addc(&told, '\0'));
+  assert_non_null(strstr(told.data, "pods/exec is deprecated"));
+  aicr_buf_free(&told);
+  kube_client_close(c);
+  wire_stop(s);
+}
+
 int main(void)
 {
   static const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_identity),
       cmocka_unit_test(test_retry_after),
+      cmocka_unit_test(test_warning),
       cmocka_unit_test(test_certificate),
       cmocka_unit_test(test_unauthenticated),
       cmocka_unit_test(test_verified),
