@@ -50,6 +50,7 @@ static const struct line lines[] = {
      NULL},
     {WAIT ",\"what\":\"x\"}", NULL},
     {WAIT ",\"what\":\"x\",\"looks\":7,\"transport\":\"deadline\"}", NULL},
+    {WAIT ",\"what\":\"x\",\"looks\":100000}", NULL},
     {RUN "}", NULL},
     {RUN ",\"attempt\":3,\"transport\":\"canceled\"}", NULL},
 
@@ -99,7 +100,8 @@ static const struct line lines[] = {
     {GET ",\"looks\":1,\"http\":500}", "only a wait has"},
     {WAIT "}", "a wait, and it alone, has"},
     {WAIT ",\"what\":\"x\",\"looks\":-1}",
-     "bad value of \"looks\": expected a number up to 1000000000"},
+     "bad value of \"looks\": expected a number up to 100000"},
+    {WAIT ",\"what\":\"x\",\"looks\":100001}", "bad value of \"looks\""},
     {WAIT ",\"what\":\"x\",\"transport\":\"refused\"}", "ends by itself"},
     {WAIT ",\"what\":\"x\",\"http\":200}", "has no answer"},
     {WAIT ",\"what\":\"x\",\"file\":\"a\"}", "has no answer"},
