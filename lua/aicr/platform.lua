@@ -27,6 +27,7 @@ return {
   build_mpi_runtime = runtime.build_mpi_runtime,
   gang_schedule = runtime.gang_schedule,
   build_overrides = overrides.build_overrides,
+  load_overrides = overrides.load,
   matches = match.matches,
   merge_maps = merge.merge_maps,
   merge_dependency = merge.merge_dependency,

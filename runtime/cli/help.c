@@ -76,8 +76,8 @@ void aicr_print_help(void)
        "platform.\n"
        "doctor looks whether they could run here; rbac prints the least role "
        "they need;\n"
-       "render what an NCCL test makes (--nodes --gpus --nics "
-       "--nic-resource=NAME).");
+       "render an NCCL test (--nodes --gpus --nics --nic-resource=R "
+       "--overrides=FILE).");
   for (size_t i = 0; i < aicr_option_count; i++) {
     if (aicr_options[i].later ||
         strcmp(aicr_options[i].group, AICR_RENDER_GROUP) == 0)

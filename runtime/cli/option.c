@@ -230,6 +230,11 @@ const struct aicr_option aicr_options[] = {
      .argument = "NAME",
      .group = RENDER,
      .help = "resource of NICs on premises, such as rdma/ib"},
+    {.name = "overrides",
+     .kind = AICR_OPTION_TEXT,
+     .argument = "FILE",
+     .group = RENDER,
+     .help = "rows of your own behind the built-in ones"},
 
     {.name = "format",
      .letter = 'f',

@@ -162,7 +162,7 @@ describe("--help", function()
     "namespace", "recipe", "snapshot", "record", "recording", "platform", "jobs", "timeout",
     "fail-fast", "retry", "keep", "seed", "strict", "source", "set", "set-file", "values",
     "node-selector", "toleration", "format", "output", "color", "quiet", "verbose", "log-level",
-    "log-format", "help", "version", "arch", "nodes", "gpus", "nics", "nic-resource",
+    "log-format", "help", "version", "arch", "nodes", "gpus", "nics", "nic-resource", "overrides",
   }
   for _, name in ipairs(all) do
     it("has --" .. name, function()

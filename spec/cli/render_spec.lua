@@ -107,6 +107,87 @@ describe("render", function()
       .. ' "mpiArgs"?\naicr-run: nothing was rendered\n', result.stderr)
   end)
 
+  describe("with rows of one's own", function()
+    local folder
+    before_each(function()
+      folder = files.folder()
+      assert(os.execute("mkdir " .. folder .. "/_lib"))
+    end)
+    after_each(function() files.remove(folder) end)
+
+    local function own(text, words)
+      files.write(folder .. "/site.yaml", text)
+      return render((words or "--platform aws --arch h100") .. " --overrides " .. folder .. "/site.yaml")
+    end
+
+    it("puts them behind all others, and says which changed something", function()
+      files.write(folder .. "/_lib/site_env.yaml", "name: NCCL_ALGO\nvalue: Ring\n")
+      local rows = [[
+rows:
+- name: site-env
+  when: {platform: {equals: aws}, expression: 'gpuArchitecture.startsWith("h")'}
+  rankEnv: [{$use: site_env}, {name: FI_PROVIDER, value: tcp}]
+- name: site-nothing
+  when: {gpuArchitecture: {in: [h100]}}
+- name: site-other
+  when: {platform: {equals: gcp}}
+  rankEnv: [{name: A, value: b}]
+]]
+      local shown = own(rows)
+      assert.equal(0, shown.code, shown.stderr)
+      assert.truthy(shown.stdout:find("\n#   aws-h100-efa-env\n# rows of " .. folder .. "/site.yaml that apply:\n"
+        .. "#   site-env\n#   site-nothing (changed nothing)\n", 1, true), shown.stdout)
+      local job = yaml.decode_all(shown.stdout)[2]
+      local args = table.concat(job.spec.trainer.args, " ")
+      assert.truthy(args:find("-x NCCL_ALGO=Ring -x FI_PROVIDER=tcp ", 1, true), args)
+      local data = json.decode(own(rows, "--platform aws --arch h100 -f json").stdout)
+      assert.same({ { name = "site-env", changed = true }, { name = "site-nothing", changed = false } }, data.own_rows)
+    end)
+    it("replaces what the test itself sets", function()
+      local shown = own([[
+rows:
+- name: taints
+  podSpec: {tolerations: [{key: dedicated, operator: Exists}]}
+]], "loopback-nvswitch --platform aws --arch h100")
+      local pod = yaml.decode_all(shown.stdout)[1].spec.template.spec.replicatedJobs[1].template.spec.template.spec
+      assert.same({ { key = "dedicated", operator = "Exists" } }, pod.tolerations)
+    end)
+    it("says that none applies", function()
+      assert.truthy(own("rows: []\n").stdout:find("\n# no row of " .. folder .. "/site.yaml applies\n", 1, true))
+    end)
+
+    local refused = {
+      { "a field that there is not", "rows:\n- name: a\n  mpiarg: []", 'site.yaml: row "a": "mpiarg" is not known' },
+      { "a fragment that is nowhere", "rows:\n- name: a\n  podSpec: {$use: site_pod}",
+        'site.yaml: row "a": podSpec: there is no fragment _lib/site_pod.yaml' },
+      { "a fragment that leads out of the folder", "rows:\n- name: a\n  podSpec: {$use: ../../x}",
+        'podSpec: $use: expected the name of a fragment, got "../../x"' },
+      { "a patch that does not fit", "rows:\n- name: a\n  jobTemplatePatch: [{op: remove, path: /spec/none}]",
+        'row "a": jobTemplatePatch: operation 1: there is no "none"' },
+      { "a job without a trainer", "rows:\n- name: a\n  jobTemplate: {spec: {workload: null}}",
+        "the overrides leave the job no spec.workload.trainJob.trainer" },
+      { "what is too large", ("#"):rep(1024 * 1024 + 1), "it is larger than 1 MiB" },
+      { "what is no text", "rows: \xff", "it is not valid UTF-8" },
+    }
+    for _, row in ipairs(refused) do
+      it("refuses " .. row[1], function()
+        local result = own(row[2])
+        assert.equal(2, result.code)
+        assert.equal("", result.stdout)
+        assert.truthy(result.stderr:find(row[3], 1, true), result.stderr)
+      end)
+    end
+    it("refuses a file that there is not, and a fragment that cannot be read", function()
+      local result = render("--platform aws --arch h100 --overrides " .. folder .. "/none.yaml")
+      assert.equal(2, result.code)
+      assert.truthy(result.stderr:find("none.yaml: No such file or directory", 1, true), result.stderr)
+      assert(os.execute("mkdir " .. folder .. "/_lib/env_efa.yaml"))
+      result = own "rows:\n- name: a\n  rankEnv: [{$use: env_efa}]"
+      assert.equal(2, result.code)
+      assert.truthy(result.stderr:find("_lib/env_efa.yaml: ", 1, true), result.stderr)
+    end)
+  end)
+
   local NAMES <const> = "aws, gcp, azure, oci, onprem, togetherai, mistral, forge, nscale"
   local rows = {
     { "", { "render needs --platform; expected one of: " .. NAMES,

@@ -9,20 +9,24 @@ local message = require "aicr.engine.message"
 local overrides = require "aicr.platform.overrides"
 local catalog = require "aicr.platform.catalog"
 local nics = require "aicr.platform.nics"
+local path = require "aicr.engine.path"
 local platform = require "aicr.platform"
+local settings = require "aicr.engine.settings"
 local text = require "aicr.report.text"
 
 local M = {}
 
 local USAGE <const> = 2
 local NODES <const> = 2
+-- What the system says of a file that there is not.
+local MISSING <const> = "No such file or directory"
 
 --- Options that only this command has.
-M.OPTIONS = { "arch", "nodes", "gpus", "nics", "nic_resource" }
+M.OPTIONS = { "arch", "nodes", "gpus", "nics", "nic_resource", "overrides" }
 
 local ALLOWED <const> = {
-  arch = true, nodes = true, gpus = true, nics = true, nic_resource = true, platform = true, namespace = true,
-  format = true, source = true, color = true, quiet = true, verbose = true, log_level = true,
+  arch = true, nodes = true, gpus = true, nics = true, nic_resource = true, overrides = true, platform = true,
+  namespace = true, format = true, source = true, color = true, quiet = true, verbose = true, log_level = true,
 }
 
 -- The architectures that a rule speaks of (platform-runtimes.md 1).
@@ -74,8 +78,38 @@ local function check(given, problems)
   end
 end
 
+local function refuse(file, why)
+  errors.raise {
+    code = "INVALID_REQUEST", reason = "override", message = ("--overrides %s: %s"):format(text.printable(file), why),
+  }
+end
+
+-- One that is there and cannot be read is not the same as none.
+local function fragment_beside(file, name, host)
+  local beside = path.join(path.dirname(file), ("_lib/%s.yaml"):format(name))
+  local written, why = settings.content(beside, host)
+  if not written and why ~= MISSING then
+    refuse(beside, why)
+  end
+  return written
+end
+
+-- The rows of --overrides. Their fragments are in _lib/ beside the file, else those that are built in.
+local function own_rows(file, host)
+  if not file then
+    return nil
+  end
+  local written, why = settings.content(file, host)
+  if not written then
+    refuse(file, why)
+  end
+  return overrides.load(written, text.printable(file), function(name)
+    return fragment_beside(file, name, host) or overrides.fragment(name)
+  end)
+end
+
 -- The test, its run and what came out.
-local function build(given)
+local function build(given, host)
   local options = given.options
   local sizes = platform.sizes(options.arch, options.platform, {
     nodes = options.nodes, gpus = options.gpus, nics = options.nics,
@@ -83,6 +117,7 @@ local function build(given)
   local facts = {
     platform = options.platform, arch = options.arch, nodes = sizes.NodesPerJob or NODES, gpus = sizes.GpusPerNode,
     nics = sizes.MlnxPerNode, mnnvl = sizes.EnableMNNVL, nic_resource = options.nic_resource,
+    overrides = own_rows(options.overrides, host),
   }
   local test, built = benchmark.build(given.operands[1] or benchmark.ALL_REDUCE, facts)
   local warnings = { sizes.warning }
@@ -109,23 +144,24 @@ local function objects_of(built, namespace)
   return objects
 end
 
-local function rows_of(built, user)
+-- The rows of a file that apply, of the built-in one without a name; what the test itself changes is none.
+local function rows_of(built, file)
   local rows = json.array()
   for _, row in ipairs(built.rows) do
-    if row.user == user then
+    if row.file == file and row.user == (file ~= nil) then
       rows[#rows + 1] = { name = row.name, changed = row.changed }
     end
   end
   return rows
 end
 
-local function add_rows(lines, built)
-  local rows = rows_of(built, false)
+local function add_rows(lines, built, file)
+  local rows, name = rows_of(built, file), file or overrides.FILE
   if #rows == 0 then
-    lines[#lines + 1] = ("no row of %s applies"):format(overrides.FILE)
+    lines[#lines + 1] = ("no row of %s applies"):format(name)
     return
   end
-  lines[#lines + 1] = ("rows of %s that apply:"):format(overrides.FILE)
+  lines[#lines + 1] = ("rows of %s that apply:"):format(name)
   for _, row in ipairs(rows) do
     lines[#lines + 1] = ("  %s%s"):format(row.name, row.changed and "" or " (changed nothing)")
   end
@@ -140,6 +176,9 @@ local function head(rendered)
     ("program and environment: row %s of %s"):format(test.row, catalog.FILE),
   }
   add_rows(lines, built)
+  if facts.overrides then
+    add_rows(lines, built, facts.overrides.file)
+  end
   if built.topology then
     lines[#lines + 1] = "the nodes of a job share the label " .. built.topology.topologyKey
   end
@@ -157,8 +196,9 @@ local function as_json(rendered, objects)
   local facts, test = rendered.facts, rendered.test
   return json.encode {
     test = test.name, platform = facts.platform, arch = facts.arch, nodes = facts.nodes, gpus = facts.gpus,
-    nics = facts.nics, mnnvl = facts.mnnvl, catalogue_row = test.row, rows = rows_of(rendered.built, false),
-    topology = rendered.built.topology, published = test.published, thresholds = test.thresholds, objects = objects,
+    nics = facts.nics, mnnvl = facts.mnnvl, catalogue_row = test.row, rows = rows_of(rendered.built),
+    own_rows = facts.overrides and rows_of(rendered.built, facts.overrides.file), topology = rendered.built.topology,
+    published = test.published, thresholds = test.thresholds, objects = objects,
   } .. "\n"
 end
 
@@ -177,7 +217,7 @@ function M.run(given, host)
   if problems:any() then
     return usage(host, problems)
   end
-  local ok, rendered = pcall(build, given)
+  local ok, rendered = pcall(build, given, host)
   if not ok then
     if not errors.is(rendered) or rendered.code ~= "INVALID_REQUEST" then
       error(rendered, 0)

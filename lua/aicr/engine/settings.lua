@@ -77,6 +77,8 @@ function M.set(items, texts, source, problems)
 end
 
 --- The content of a file as a value; one line end that closes it is not part of it.
+--- @return string|nil content
+--- @return string|nil why it cannot be read
 local function content(path, host)
   local text, why = host.read_file(path)
   if not text then
@@ -88,6 +90,8 @@ local function content(path, host)
   end
   return (text:gsub("\r?\n$", ""))
 end
+
+M.content = content
 
 --- Applies `[CHECK.]KEY=FILE` texts.
 --- @param items table

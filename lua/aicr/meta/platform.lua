@@ -63,6 +63,7 @@ local platform = {}
 ---@field workloadKind? string
 ---@field topology? {mode: string?, domainCount: {equals: integer?, greaterThan: integer?, lessThan: integer?}?}
 ---@field config? table
+---@field expression? string a question in CEL, as far as it is read (aicr.platform.expression)
 
 ---@class aicr.platform.Context
 ---@field Platform? string
@@ -87,7 +88,8 @@ local platform = {}
 ---@field Args? string[]
 ---@field MpirunPath? string
 ---@field UserMPIArgs? string[]
----@field UserOverrides? aicr.platform.Row[] applied last
+---@field UserOverrides? aicr.platform.Row[] applied behind the rows of the platform
+---@field OverrideRows? aicr.platform.Rows of a file of the user's, applied last
 ---@field Topology? table
 
 ---@class aicr.platform.Built
@@ -95,7 +97,7 @@ local platform = {}
 ---@field train_job table
 ---@field trainer table the trainer of train_job
 ---@field topology? table
----@field rows {name: string, index: integer, changed: boolean, user: boolean}[] the rows that applied
+---@field rows {name: string, index: integer, changed: boolean, user: boolean, file: string?}[] the rows that applied
 
 --- The nine names, in their order; a new list at each call.
 ---@return string[]
@@ -168,6 +170,18 @@ function platform.gang_schedule(dependencies, config) end
 ---@return aicr.platform.Row[]
 ---@nodiscard
 function platform.build_overrides(config) end
+
+---@class aicr.platform.Rows what `load_overrides` gives, for `OverrideRows` of a run
+---@field file string
+
+--- Reads rows of a user's, written as recipes/overrides/workloadrun.yaml says. Raises INVALID_REQUEST/`override` with
+--- file, row and key.
+---@param yaml string
+---@param file string its name, for messages and results
+---@param fragment? fun(name: string): string|nil the text of a fragment; default: those that are built in
+---@return aicr.platform.Rows
+---@nodiscard
+function platform.load_overrides(yaml, file, fragment) end
 
 --- Does a row apply?
 ---@param when aicr.platform.When

@@ -10,13 +10,16 @@ M.ALL_REDUCE = "all-reduce"
 --- Builds them. Raises INVALID_REQUEST/`unknown-test`, `size`, `config`.
 ---@param name string of a test
 ---@param facts table platform, arch, nodes, gpus, nics, mnnvl; nic_resource, image, min_bytes, max_bytes ("16G");
---- networks, release of GPUDirect-TCPXO. Its `entry` and, where the test says so, `nodes` are set.
+--- networks, release of GPUDirect-TCPXO; overrides, what `platform.load_overrides` gave.
+--- Its `entry` and, where the test says so, `nodes` are set.
 ---@return aicr.platform.NcclTest test
 ---@return aicr.platform.Built built
 function M.build(name, facts)
   local test = platform.nccl_test(name, facts)
   facts.entry, facts.nodes = "nccl-" .. test.name, test.nodes or facts.nodes
-  return test, platform.build_run(platform.nccl_run(test, facts))
+  local run = platform.nccl_run(test, facts)
+  run.OverrideRows = facts.overrides
+  return test, platform.build_run(run)
 end
 
 return M

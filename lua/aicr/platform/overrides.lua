@@ -194,19 +194,26 @@ local function check_row(at, row, names)
   return fragment.resolve(at, row), at
 end
 
+--- A fragment that is built in.
+---@param name string
+---@return string|nil
+function M.fragment(name)
+  return native.data(("overrides/_lib/%s.yaml"):format(name))
+end
+
 --- Reads rows. Raises INVALID_REQUEST/`override` with file, row and key for what cannot be meant:
 --- unknown fields and names, fragments that are missing or include themselves, environments with a
 --- name twice.
 ---@param text string YAML
 ---@param file string its name, for messages
----@param read_fragment fun(name: string): string? the text of a fragment
+---@param read_fragment? fun(name: string): string? the text of a fragment; default: those that are built in
 ---@return table rows for `render`
 function M.load(text, file, read_fragment)
   local ok, read = pcall(yaml.decode, text, { schema = "recipe" })
   if not ok then
     refuse({ file = file }, "%s", errors.is(read) and read.message or tostring(read))
   end
-  local at = { file = file, key = "rows", known = KNOWN, fragment = read_fragment, stack = {} }
+  local at = { file = file, key = "rows", known = KNOWN, fragment = read_fragment or M.fragment, stack = {} }
   need_map({ file = file }, read)
   for key in pairs(read) do
     if key ~= "rows" then
@@ -214,7 +221,7 @@ function M.load(text, file, read_fragment)
     end
   end
   need_list(at, read.rows)
-  local rows, names = {}, {}
+  local rows, names = { file = file }, {}
   for i, row in ipairs(read.rows) do
     local resolved, here = check_row(step(at, i), row, names)
     for _, field in ipairs(value.keys(resolved)) do
@@ -232,9 +239,7 @@ local built_in
 
 local function rows_of_binary()
   if not built_in then
-    built_in = M.load(native.data "overrides/workloadrun.yaml", M.FILE, function(name)
-      return native.data(("overrides/_lib/%s.yaml"):format(name))
-    end)
+    built_in = M.load(native.data "overrides/workloadrun.yaml", M.FILE)
   end
   return built_in
 end

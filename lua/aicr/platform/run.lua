@@ -191,8 +191,8 @@ end
 
 local FIELDS <const> = {
   "Platform", "GPUArchitecture", "FrameworkType", "Runtime", "MlnxPerNode", "EnableMNNVL", "NicResourceName",
-  "Command", "Module", "Binary", "Args", "MpirunPath", "UserMPIArgs", "UserOverrides", "Topology", "DomainCount",
-  "Config",
+  "Command", "Module", "Binary", "Args", "MpirunPath", "UserMPIArgs", "UserOverrides", "OverrideRows", "Topology",
+  "DomainCount", "Config",
 }
 
 --- Fields that are misspelt would be left out in silence.
@@ -267,7 +267,7 @@ function M.compose(run, rows)
   tolerate_alike(dependencies)
   local rows_out = json.array()
   for i, m in ipairs(matched) do
-    rows_out[i] = { name = m.name, index = m.index, changed = m.changed, user = m.user }
+    rows_out[i] = { name = m.name, index = m.index, changed = m.changed, user = m.user, file = m.row.file }
   end
   return {
     rows = rows_out,
@@ -282,13 +282,29 @@ function M.compose(run, rows)
   }
 end
 
+-- The rows of a file of the user's for this run, each with the file's name.
+local function rows_of_file(rows, config)
+  local out = rows and overrides.render(rows, config) or json.array()
+  for _, row in ipairs(out) do
+    row.file = rows.file
+  end
+  return out
+end
+
 --- The objects of a run on its platform: `dependencies` (the runtime first), `train_job`, and which
 --- rows applied.
 ---@param run aicr.platform.Run
 ---@return aicr.platform.Built
 function M.build_run(run)
   check(run)
-  return M.compose(run, overrides.build_overrides(configuration(run, value.opt(run.Runtime.Env))))
+  local config = configuration(run, value.opt(run.Runtime.Env))
+  local whole = {}
+  for field, member_of in pairs(run) do
+    whole[field] = member_of
+  end
+  whole.UserOverrides = append(append(json.array(), run.UserOverrides), rows_of_file(value.opt(run.OverrideRows),
+    config))
+  return M.compose(whole, overrides.build_overrides(config))
 end
 
 --- The configuration of the override rows for a run.
