@@ -28,8 +28,8 @@ and its daemon: a good number over the wrong wiring does not pass.
 Elsewhere the objects are those that aicr-run render prints, put on the nodes that were chosen. What each worker asks
 of its node every node must offer before anything is made, and NCCL's own log must say that it went over the fabric of
 recipes/platforms/benchmarks.yaml or of the parameter fabric, on gb200 and gb300 over multi-node NVLink. TCP in its
-place fails with any number; a log that does not say is an error. Nodes that were left out are listed, and counted as not
-verified.
+place fails with any number; a log that does not say is an error. Nodes that were left out are listed, and counted as
+not verified.
 
 The number counts when the sweep is complete, its values were checked and are right, and the log and the launcher's
 termination message agree. What could not be measured is an error, never a pass. All that the check makes is removed.]],

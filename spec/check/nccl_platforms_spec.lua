@@ -179,6 +179,21 @@ describe(NAME .. " with", function()
   end
 end)
 
+describe("a floor of the catalogue", function()
+  it("counts where nobody gives one, for its pair", function()
+    local tree = files.folder()
+    assert(os.execute(("env -u LD_PRELOAD cp -r lua checks recipes %s/"):format(files.quote(tree))))
+    local path = tree .. "/recipes/platforms/nccl_tests.yaml"
+    local text, n = files.read(path):gsub("\nthresholds: %[%]", "\nthresholds:\n"
+      .. "- {test: all-reduce, platform: aws, arch: h100, busBandwidthGBps: '>= 370'}\n")
+    assert.equal(1, n)
+    files.write(path, text)
+    judge(run(cluster(H100), { "--source", tree, "--platform", "aws" }), WRITES, "create namespaces")
+    judge(run(cluster(PAIRS[6]), { "--source", tree, "--platform", "azure" }), "skip null no-constraint", "min_busbw=")
+    files.remove(tree)
+  end)
+end)
+
 describe("the suites", function()
   it("run the benchmark, each on its platform", function()
     for _, name in ipairs { "aws_efa", "gke_tcpxo", "gke_gib", "azure_ib", "oci_rdma", "onprem", "togetherai",

@@ -27,8 +27,9 @@ local function apart()
   } } }
 end
 
---- Pins workers and launcher to the nodes, a worker to each, in place; the launcher has the image of the workers, which may be of another
---- architecture than other nodes. As the nodes are chosen, their taints are tolerated unless the user says which.
+--- Pins workers and launcher to the nodes, a worker to each, in place; the launcher has the image of the workers, which
+--- may be of another architecture than other nodes. As the nodes are chosen, their taints are tolerated unless the user
+--- says which.
 ---@param runtime table TrainingRuntime
 ---@param nodes string[] names
 ---@param selector table<string, string>|nil labels that the user wants
