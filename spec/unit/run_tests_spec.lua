@@ -79,6 +79,28 @@ describe("run_tests", function()
     assert.falsy(output:find("cluster", 1, true), output)
   end)
 
+  local FLAKY <const> = "echo 1..1; if mkdir $0.seen; then echo not ok 1 - a; exit 1; fi; echo ok 1 - a"
+
+  it("runs what failed on the test cluster once more", function()
+    local last, code, output = run { ["cluster.flaky"] = FLAKY, ["cluster.good"] = "echo 1..1; echo ok 1 - b" }
+    assert.equal("2 passed, 0 failed", last, output)
+    assert.equal(0, code)
+    assert.matches("FAIL  cluster.flaky.-\nagain cluster.flaky\nok    cluster.flaky", output)
+  end)
+
+  it("believes a second failure", function()
+    local last, code = run { ["cluster.bad"] = "echo 1..1; echo not ok 1 - a; exit 1" }
+    assert.equal("0 passed, 1 failed", last)
+    assert.equal(1, code)
+  end)
+
+  it("runs nothing else once more, nor a cluster on which much fails", function()
+    assert.equal("0 passed, 1 failed", (run { flaky = FLAKY }))
+    assert.equal("0 passed, 4 failed", (run {
+      ["cluster.a"] = FLAKY, ["cluster.b"] = FLAKY, ["cluster.c"] = FLAKY, ["cluster.d"] = FLAKY,
+    }))
+  end)
+
   it("shows what a failing entry said, not what a good one did", function()
     local _, _, output = run {
       a = "echo 1..1; echo ok 1 - quiet; echo chatter",
