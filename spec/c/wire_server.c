@@ -196,6 +196,27 @@ static void tunnel(struct connection *c, const char *head)
   }
 }
 
+/* The body of a row with what it repeats; the caller frees. */
+static char *echoed(struct wire_server *s, const struct wire_answer *a)
+{
+  struct wire_text out = {NULL, 0};
+  const char *said = "", *from = a->body;
+  pthread_mutex_lock(&s->lock);
+  for (unsigned i = s->seen.requests; *said == '\0' && i-- > 0;) {
+    const char *found = strstr(s->requests[i].body, a->echo);
+    said = found == NULL ? "" : found + strlen(a->echo);
+  }
+  for (const char *at = strstr(from, "@@"); at != NULL;
+       at = strstr(from, "@@")) {
+    wire_add(&out, from, (size_t)(at - from));
+    wire_add(&out, said, strcspn(said, "\""));
+    from = at + 2;
+  }
+  wire_add(&out, from, strlen(from));
+  pthread_mutex_unlock(&s->lock);
+  return out.data;
+}
+
 /* Sends the answer; false: the connection ends. */
 static bool answer(struct connection *c, const struct wire_answer *a,
                    const char *head)
@@ -210,7 +231,11 @@ static bool answer(struct connection *c, const struct wire_answer *a,
     return false;
   }
   struct wire_text text = {NULL, 0};
-  wire_compose(a, &text);
+  struct wire_answer own = *a;
+  char *body = a->echo == NULL ? NULL : echoed(c->server, a);
+  own.body = body == NULL ? a->body : body;
+  wire_compose(&own, &text);
+  free(body);
   bool none = (a->how & WIRE_NOTHING) != 0;
   bool whole = a->cut == 0 && !none;
   size_t len = whole || a->cut > text.len ? text.len : a->cut;

@@ -37,6 +37,9 @@ struct wire_answer {
   unsigned how;        /* enum wire_how, or'ed */
   size_t cut;          /* bytes that are sent before the end; 0: all */
   unsigned times;      /* how often it answers; 0: once, WIRE_ALWAYS */
+  /* "@@" in the body is what the last request with this text in its body had
+   * behind it, up to a quote */
+  const char *echo;
 };
 #define WIRE_ALWAYS 1000000000u
 
