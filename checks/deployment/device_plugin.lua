@@ -53,7 +53,7 @@ no plug-in of this kind and are left out; gpu-nodes, fabric-resources and dra-de
   },
 
   run = function(ctx)
-    local seen = fleet.read(ctx, ctx.params.nic_resource)
+    local seen = fleet.read(ctx)
     local sets = plugins.list(ctx)
     local wanted, found = plugins.resources(ctx, seen), {}
     local named = plugins.named(ctx, sets)

@@ -48,7 +48,7 @@ skips and says so.]],
   },
 
   run = function(ctx)
-    local seen = fleet.read(ctx, ctx.params.nic_resource)
+    local seen = fleet.read(ctx)
     local needs, found = seen.fabric, {}
     for _, wanted in ipairs(needs.resources) do
       require_resource(ctx, seen, wanted)

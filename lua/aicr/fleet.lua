@@ -138,8 +138,8 @@ local function slices_for(ctx, fleet, marked, silent)
 end
 
 -- The nodes that are marked as GPU nodes, or that a selector chose, or that have devices of GPUs.
-local function gpu_nodes(ctx, fleet, resource)
-  local all = node.list(ctx, resource)
+local function gpu_nodes(ctx, fleet)
+  local all = node.list(ctx)
   local chosen = #ctx.params.node_selector > 0
   local marked, silent = {}, 0
   for _, one in ipairs(all) do
@@ -184,11 +184,10 @@ end
 --- when none is left; raises `mixed-platforms`, `platform-unknown`, `mixed-architectures`, `architecture-unknown`,
 --- `architecture`, `quantity`, `size`, and what the client raises, none of them verdicts.
 ---@param ctx aicr.ctx
----@param resource? string one that the check asks nodes for and only a parameter names
 ---@return aicr.fleet.Fleet
-function M.read(ctx, resource)
+function M.read(ctx)
   local fleet = { asked = asked_nodes(ctx) }
-  local nodes, seen = gpu_nodes(ctx, fleet, resource)
+  local nodes, seen = gpu_nodes(ctx, fleet)
   fleet.platform = decide_platform(ctx, nodes)
   fleet.arch, fleet.by = decide_architecture(ctx, nodes)
   local params = ctx.params

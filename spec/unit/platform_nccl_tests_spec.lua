@@ -181,19 +181,27 @@ describe("figures", function()
     { "8.105", ">= 487.87", 487.87, true }, { "8.105", ">= 487.88", 487.87, false, "threshold" },
     { "8.106", ">= 1", nil, false, "measurement-missing" },
     { "below", "<= 3.0", 3.1, false, "threshold" }, { "strictly above", "> 3", 3, false, "threshold" },
-    { "strictly below", "<3", 2.9, true }, { "equal", "== 3", 3, true },
+    { "strictly below", "<3", 2.9, true }, { "equal", "== 3", 3, true }, { "equal, shorter", "= 3", 3, true },
+    { "between", ">= 370 < 500", 370.5, true }, { "not between", ">= 370 < 500", 500, false, "threshold" },
+    { "one of two", "< 1 || >= 370", 400, true }, { "none of two", "< 1 || >= 370", 200, false, "threshold" },
+    { "other than", "!= 0", 0, false, "threshold" }, { "no version: 0.9 is more than 0.87", "> 0.87", 0.9, true },
+    { "no version: a fraction counts", "> 370", 370.5, true }, { "no number", "!= 1", 0 / 0, false, "threshold" },
   }
   for _, row in ipairs(rows) do
     it(("%s %s against %s"):format(row[1], row[2], tostring(row[3])), function()
       local got = platform.judge({ busBandwidthGBps = row[2] }, { busBandwidthGBps = row[3] })
       local wanted = { figure = "busBandwidthGBps", threshold = row[2], value = row[3], pass = row[4], reason = row[5] }
-      assert.same({ wanted }, got)
+      if row[3] == row[3] then
+        assert.same({ wanted }, got)
+      else
+        assert.same({ false, row[5] }, { got[1].pass, got[1].reason })
+      end
     end)
   end
   it("without thresholds nothing is judged", function()
     assert.same({}, platform.judge(nil, { busBandwidthGBps = 1 }))
   end)
-  for _, text in ipairs { "370", ">= fast", "=> 3", "= 3", ">= 1e3", "" } do
+  for _, text in ipairs { "370", ">= fast", "=> 3", ">= 1e3", "", ">= 3 ||", ">= 3<4", ">= -1", ">= 3 GB/s" } do
     it(("no threshold is %q"):format(text), function()
       assert.equal("threshold", raised(platform.judge, { busBandwidthGBps = text }, {}).reason)
     end)
@@ -224,6 +232,17 @@ describe("a catalogue", function()
       'site.yaml: thresholds[1].test: there is no test "b"' },
     { "a threshold that is a number", "tests: [{name: a}]\nthresholds: [{test: a, busBandwidthGBps: 370}]",
       'site.yaml: thresholds[1].busBandwidthGBps: expected a comparison such as ">= 370", got 370' },
+    { "a threshold of no test's name", "tests: [{name: a}]\nthresholds: [{busBandwidthGBps: '> 1'}]",
+      "site.yaml: thresholds[1]: a threshold names its test" },
+    { "a threshold of an unknown platform", "tests: [{name: a}]\n"
+      .. "thresholds: [{test: a, platform: gke, busBandwidthGBps: '> 1'}]",
+      'site.yaml: thresholds[1].platform: "gke" is no platform; expected one of: aws, gcp' },
+    { "a threshold of an architecture in capitals", "tests: [{name: a}]\n"
+      .. "thresholds: [{test: a, arch: H100, busBandwidthGBps: '> 1'}]",
+      "site.yaml: thresholds[1].arch: expected lower-case letters and digits" },
+    { "a threshold that is text", "tests: [{name: a}]\nthresholds: [a]",
+      "site.yaml: thresholds[1]: expected an object, got" },
+    { "thresholds that are text", "thresholds: x", "site.yaml: thresholds: expected a list, got" },
     { "a threshold of nothing", "tests: [{name: a}]\nthresholds: [{test: a}]",
       "site.yaml: thresholds[1]: a threshold names" },
     { "a threshold of another figure", "tests: [{name: a}]\nthresholds: [{test: a, busbw: '> 1'}]",

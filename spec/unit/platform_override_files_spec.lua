@@ -83,7 +83,7 @@ describe("an override file is refused with", function()
     { "an expression that is no text", row "when: {expression: true}", A .. "when.expression: expected text, got" },
     { "a list that is none", row "when: {platform: {in: aws}}", A .. 'when.platform.in: expected a list, got' },
     { "a workload that there is not", row "when: {workloadKind: Job}",
-      A .. 'when.workloadKind: expected TrainJob, got "\\"Job\\""' },
+      A .. 'when.workloadKind: expected TrainJob, got "Job"' },
     { "a topology that is text", row "when: {topology: simple}", A .. "when.topology: expected an object with mode" },
     { "a mode that there is not", row "when: {topology: {mode: ring}}",
       A .. "when.topology.mode: expected simple or topology" },

@@ -2,8 +2,6 @@
 --- What a check needs of a node, and how it is read: a page at a time, of each node only that.
 local detect = require "aicr.platform.detect"
 local errors = require "aicr.native.error"
-local fabric = require "aicr.platform.fabric"
-local nics = require "aicr.platform.nics"
 local platform = require "aicr.platform"
 local quantity = require "aicr.quantity"
 local text = require "aicr.native.text"
@@ -36,20 +34,9 @@ for _, labels in ipairs { TOLD, PRESENT, ACCELERATED, { detect.PRODUCT_LABEL } }
   end
 end
 
--- Names that checks ask for; of those that were met, also those that they do not.
-local asked
-
-local function is_fabric(name)
-  if asked[name] == nil then
-    asked[name] = name:sub(1, #nics.RDMA_PREFIX) == nics.RDMA_PREFIX
-      or name:sub(1, #nics.NETWORK_PREFIX) == nics.NETWORK_PREFIX
-  end
-  return asked[name]
-end
-
-local function ask_for(resource)
-  asked = fabric.resource_names()
-  asked[M.GPU], asked[nics.MLNX], asked[resource or ""] = true, true, true
+-- Resources beside those of Kubernetes itself, such as cpu and hugepages-2Mi, which differ from node to node.
+local function is_extended(name)
+  return name:find("/", 1, true) ~= nil
 end
 
 -- The state of the condition Ready, "missing" where there is none.
@@ -106,12 +93,12 @@ local function taints_of(object)
   return out, others
 end
 
--- What a node offers of the resources that checks ask for. Nodes that offer the same share one table: there are
+-- What a node offers of extended resources. Nodes that offer the same share one table: there are
 -- thousands of them.
 local function offers_of(status, known)
   local names, kept = {}, {}
   for name, amount in pairs(status.allocatable or {}) do
-    if is_fabric(name) then
+    if is_extended(name) then
       names[#names + 1] = ("%s=%s"):format(name, amount)
       kept[name] = amount
     end
@@ -173,12 +160,10 @@ end
 
 --- The nodes, or those of the parameter node_selector, by name.
 ---@param ctx aicr.ctx
----@param resource? string one that is asked for beside those that are known
 ---@return aicr.fleet.Node[]
-function M.list(ctx, resource)
+function M.list(ctx)
   local selector = table.concat(ctx.params.node_selector, ",")
   local nodes, known, first = {}, {}, "\255"
-  ask_for(resource)
   for object in ctx.k8s:each("nodes", { label = selector ~= "" and selector or nil, fields = FIELDS }) do
     local one = read(object, known)
     first = note_platform(ctx, one, object, first)

@@ -53,9 +53,8 @@ function fleet.params(more) end
 --- `no-gpu-nodes`, `no-usable-nodes`; raises `mixed-platforms`, `platform-unknown`, `mixed-architectures`,
 --- `architecture-unknown`, `architecture`, `quantity`, `size`, and what the client raises.
 ---@param ctx aicr.ctx
----@param resource? string one that the check asks nodes for and only a parameter names
 ---@return aicr.fleet.Fleet
-function fleet.read(ctx, resource) end
+function fleet.read(ctx) end
 
 --- Records the coverage; gives the words for it, "5 of 6 GPU nodes (left out: …)".
 ---@param ctx aicr.ctx

@@ -146,7 +146,13 @@ end
 
 -- The floor of the catalogue for a platform and an architecture, nil where it has none.
 local function catalogue_floor(platform, arch)
-  return (catalog.thresholds(objects.ALL_REDUCE, platform, arch) or {}).busBandwidthGBps
+  local written = (catalog.thresholds(objects.ALL_REDUCE, platform, arch) or {}).busBandwidthGBps
+  local groups = written and catalog.parse_threshold(written)
+  if groups and (#groups > 1 or #groups[1] > 1 or groups[1][1].op ~= ">=") then
+    invalid("constraint", "the threshold \"%s\" of %s is no floor, such as \">= 300\"", text.printable(written),
+      catalog.FILE)
+  end
+  return written
 end
 
 -- Ends the check where nobody says a floor: nothing could pass without one.

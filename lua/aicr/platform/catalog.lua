@@ -1,12 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- The catalogue of NCCL tests: program, arguments, environment and thresholds by platform,
 --- architecture and test (platform-runtimes.md 6). The data is recipes/platforms/nccl_tests.yaml.
+local constraint = require "aicr.constraint"
 local errors = require "aicr.native.error"
 local fragment = require "aicr.platform.fragment"
 local gke = require "aicr.gke"
 local json = require "aicr.json"
 local match = require "aicr.platform.match"
 local merge = require "aicr.platform.merge"
+local names = require "aicr.platform.names"
 local native = require "aicr.native.platform"
 local nics = require "aicr.platform.nics"
 local runtime = require "aicr.platform.runtime"
@@ -31,26 +33,53 @@ local TOP <const> = {
 
 local refuse, step = fragment.refuse, fragment.step
 
-local function check_thresholds(at, rows, tests)
-  for i, row in ipairs(rows) do
-    local here = step(at, i)
-    local any = false
-    for key, member in pairs(row) do
-      if key == "test" and not value.named(tests, member) then
-        refuse(step(here, key), "there is no test %s", value.quoted(member))
-      elseif key == "busBandwidthGBps" or key == "algBandwidthGBps" then
-        any = true
-        if type(member) ~= "string" or not M.parse_threshold(member) then
-          refuse(step(here, key), 'expected a comparison such as ">= 370", got %s', json.encode(member))
-        end
-      elseif key ~= "test" and key ~= "platform" and key ~= "arch" then
-        refuse(step(here, key), "is not known%s",
-          value.suggestion(key, { "test", "platform", "arch", table.unpack(M.FIGURES) }))
+-- Keys of a threshold beside its figures.
+local OF <const> = {
+  test = function(at, name, tests)
+    if not value.named(tests, name) then
+      refuse(at, "there is no test %s", value.shown(name))
+    end
+  end,
+  platform = function(at, name)
+    if not names.is_name(name) then
+      refuse(at, "%s is no platform; expected one of: %s", value.shown(name), names.names_list())
+    end
+  end,
+  arch = function(at, name)
+    if type(name) ~= "string" or not name:match "^%l[%l%d]*$" then
+      refuse(at, "expected lower-case letters and digits, such as h100, got %s", value.shown(name))
+    end
+  end,
+}
+
+local function check_threshold(at, row, tests)
+  if not value.is_map(row) then
+    refuse(at, "expected an object, got %s", value.shown(row))
+  elseif row.test == nil then
+    refuse(at, "a threshold names its test")
+  end
+  local any = false
+  for key, member in pairs(row) do
+    if OF[key] then
+      OF[key](step(at, key), member, tests)
+    elseif key == M.FIGURES[1] or key == M.FIGURES[2] then
+      any = true
+      if type(member) ~= "string" or not M.parse_threshold(member) then
+        refuse(step(at, key), 'expected a comparison such as ">= 370", got %s', value.shown(member))
       end
+    else
+      refuse(step(at, key), "is not known%s",
+        value.suggestion(key, { "test", "platform", "arch", table.unpack(M.FIGURES) }))
     end
-    if not any then
-      refuse(here, "a threshold names %s", table.concat(M.FIGURES, " or "))
-    end
+  end
+  if not any then
+    refuse(at, "a threshold names %s", table.concat(M.FIGURES, " or "))
+  end
+end
+
+local function need_list(file, key, list)
+  if list ~= nil and not value.is_list(list) then
+    refuse({ file = file, key = key }, "expected a list, got %s", value.shown(list))
   end
 end
 
@@ -76,6 +105,9 @@ function M.load(text, file, read_fragment)
     local at = { file = file, key = key, known = KNOWN, fragment = read_fragment, stack = {} }
     out[key] = fragment.resolve(at, member)
   end
+  for _, key in ipairs { "tests", "platforms", "thresholds", "published" } do
+    need_list(file, key, out[key])
+  end
   for i, row in ipairs(value.list(out.platforms)) do
     local at = { file = file, row = row.name, key = "when" }
     if type(row.name) ~= "string" then
@@ -83,7 +115,9 @@ function M.load(text, file, read_fragment)
     end
     match.check(at, row.when or {})
   end
-  check_thresholds({ file = file, key = "thresholds" }, value.list(out.thresholds), value.list(out.tests))
+  for i, row in ipairs(value.list(out.thresholds)) do
+    check_threshold({ file = file, key = ("thresholds[%d]"):format(i) }, row, value.list(out.tests))
+  end
   return out
 end
 
@@ -97,11 +131,11 @@ local function catalogue()
 end
 
 local function names_of(all)
-  local names = json.array()
+  local out = json.array()
   for i, test in ipairs(all.tests) do
-    names[i] = test.name
+    out[i] = test.name
   end
-  return names
+  return out
 end
 
 --- The names of the tests, in the catalogue's order.
@@ -113,18 +147,40 @@ end
 local OPERATORS <const> = {
   [">="] = function(a, b) return a >= b end, [">"] = function(a, b) return a > b end,
   ["<="] = function(a, b) return a <= b end, ["<"] = function(a, b) return a < b end,
-  ["=="] = function(a, b) return a == b end,
+  ["=="] = function(a, b) return a == b end, ["!="] = function(a, b) return a ~= b end,
 }
 
---- The operator and the number of a threshold such as ">= 370"; nil for what is none.
+--- The comparisons of a threshold such as ">= 370" or ">= 370 < 500 || == 0": the grammar of constraints
+--- (validation-model.md 6.2), with numbers, which are compared as such and not as versions. nil for what is none.
 ---@param text string
----@return string? op
----@return number? limit
+---@return {op: string, limit: number}[][]|nil any of these groups must hold, in it all comparisons
 function M.parse_threshold(text)
-  local op, number = text:match "^%s*([<>=]=?)%s*(%d+%.?%d*)%s*$"
-  if op and OPERATORS[op] then
-    return op, tonumber(number)
+  local ok, groups = pcall(constraint.parse, text)
+  local out = {}
+  for i, group in ipairs(ok and groups or {}) do
+    out[i] = {}
+    for k, term in ipairs(group) do
+      local limit = term.value:match "^%d+%.?%d*$" and tonumber(term.value)
+      if not OPERATORS[term.op] or not limit then
+        return nil
+      end
+      out[i][k] = { op = term.op, limit = limit }
+    end
   end
+  return #out > 0 and out or nil
+end
+
+local function holds(groups, got)
+  for _, group in ipairs(groups) do
+    local all = true
+    for _, term in ipairs(group) do
+      all = all and OPERATORS[term.op](got, term.limit)
+    end
+    if all then
+      return true
+    end
+  end
+  return false
 end
 
 --- Compares what was measured with what has to be reached, a row a threshold. What has a threshold
@@ -135,13 +191,13 @@ end
 function M.judge(thresholds, measured)
   local out = json.array()
   for _, figure in ipairs(value.keys(thresholds or {})) do
-    local op, limit = M.parse_threshold(thresholds[figure])
-    if not op then
+    local groups = M.parse_threshold(thresholds[figure])
+    if not groups then
       value.invalid("threshold", "%s: expected a comparison such as \">= 370\", got %s", figure,
         value.quoted(thresholds[figure]))
     end
     local got = (measured or {})[figure]
-    local pass = got ~= nil and OPERATORS[op](got, limit)
+    local pass = got ~= nil and got == got and holds(groups, got)
     out[#out + 1] = {
       figure = figure, threshold = thresholds[figure], value = got, pass = pass,
       reason = got == nil and "measurement-missing" or not pass and "threshold" or nil,

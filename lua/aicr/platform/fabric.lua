@@ -193,18 +193,6 @@ function M.fabric(name, arch, sizes)
   return M.needs_of(table_of_binary(), name, arch, sizes)
 end
 
---- The names of the extended resources that rows ask for, as keys.
----@return table<string, true>
-function M.resource_names()
-  local names = {}
-  for _, row in ipairs(table_of_binary().rows) do
-    for _, resource in ipairs(value.list(row.resources)) do
-      names[resource.name] = true
-    end
-  end
-  return names
-end
-
 --- The last path segments of the images of the device plug-ins that offer a resource.
 ---@param resource string
 ---@return string[] images

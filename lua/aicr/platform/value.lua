@@ -97,10 +97,16 @@ function M.quoted(v)
   return '"' .. text.printable(s) .. '"'
 end
 
---- A decoded value for a message: as JSON, quoted; what JSON has no word for by its type.
+--- A decoded value for a message: text in quotes, all else as JSON, or its type where JSON has no word for it.
 function M.shown(v)
+  if type(v) == "string" then
+    return M.quoted(v)
+  end
   local ok, written = pcall(json.encode, v)
-  return ok and M.quoted(written) or type(v)
+  if not ok then
+    return type(v)
+  end
+  return text.printable(#written > 200 and written:sub(1, 200) .. "…" or written)
 end
 
 --- The words in a sentence; the nearest one to `word` where one is near.
