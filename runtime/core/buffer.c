@@ -37,6 +37,19 @@ void *aicr_calloc(size_t count, size_t size)
   return p;
 }
 
+void *aicr_grow(void *items, size_t *cap, size_t count, size_t size)
+{
+  size_t more = *cap ? *cap * 2 : 8;
+  void *grown;
+
+  if (count < *cap)
+    return items;
+  grown = more > SIZE_MAX / size ? NULL : aicr_realloc(items, more * size);
+  if (grown)
+    *cap = more;
+  return grown;
+}
+
 char *aicr_strndup(const char *data, size_t len)
 {
   char *copy;

@@ -47,6 +47,10 @@ extern void *(*aicr_realloc)(void *ptr, size_t size);
 /* Zeroed memory for count * size bytes, NULL on overflow or no memory. */
 void *aicr_calloc(size_t count, size_t size);
 
+/* The items with room for one more behind the `count` that are there, moved
+ * where *cap of them was full. NULL on overflow or no memory: they stay. */
+void *aicr_grow(void *items, size_t *cap, size_t count, size_t size);
+
 /* A NUL-terminated copy of len bytes. */
 char *aicr_strndup(const char *data, size_t len);
 

@@ -282,17 +282,12 @@ static bool is_merge_key(const struct writer *w,
 static bool add_entry(struct writer *w, uint32_t key, uint32_t value,
                       bool merged, size_t first)
 {
-  struct entry *e;
+  struct entry *e, *entries;
 
-  if (w->entry_count == w->entry_cap) {
-    size_t cap = w->entry_cap ? w->entry_cap * 2 : 64;
-    struct entry *entries = aicr_realloc(w->entries, cap * sizeof(*entries));
-
-    if (!entries)
-      return no_memory(w);
-    w->entries = entries;
-    w->entry_cap = cap;
-  }
+  entries = aicr_grow(w->entries, &w->entry_cap, w->entry_count, sizeof(*e));
+  if (!entries)
+    return no_memory(w);
+  w->entries = entries;
   e = &w->entries[w->entry_count];
   memset(e, 0, sizeof(*e));
   e->key = key;

@@ -195,20 +195,14 @@ static bool add_node(struct loader *l, enum aicr_yaml_kind kind,
                      const unsigned char *tag, const unsigned char *anchor)
 {
   struct aicr_yaml_document *doc = l->doc;
-  struct aicr_yaml_node *node;
+  struct aicr_yaml_node *node, *nodes;
 
   if (doc->count == NODES_MAX)
     return bad(l, "too-large", "the document has too many values");
-  if (doc->count == doc->cap) {
-    size_t cap = doc->cap ? doc->cap * 2 : 64;
-    struct aicr_yaml_node *nodes =
-        aicr_realloc(doc->nodes, cap * sizeof(*nodes));
-
-    if (!nodes)
-      return no_memory(l->err);
-    doc->nodes = nodes;
-    doc->cap = cap;
-  }
+  nodes = aicr_grow(doc->nodes, &doc->cap, doc->count, sizeof(*nodes));
+  if (!nodes)
+    return no_memory(l->err);
+  doc->nodes = nodes;
   node = &doc->nodes[doc->count];
   memset(node, 0, sizeof(*node));
   node->kind = (uint8_t)kind;

@@ -27,11 +27,12 @@ bool gke_mapping_add(struct gke_mapping *m, const char *interface_name,
                      size_t interface_len, const char *network,
                      size_t network_len, struct aicr_error *err)
 {
-  void *pairs = m->pairs;
+  struct gke_pair *pairs;
   struct gke_pair pair = {.interface_len = interface_len,
                           .network_len = network_len};
 
-  if (!gke_grow(&pairs, &m->cap, m->count, sizeof(pair)))
+  pairs = aicr_grow(m->pairs, &m->cap, m->count, sizeof(*pairs));
+  if (!pairs)
     return gke_no_memory(err);
   m->pairs = pairs;
   pair.interface_name =

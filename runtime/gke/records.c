@@ -16,23 +16,6 @@ bool gke_same(const char *a, size_t a_len, const char *b, size_t b_len)
   return a_len == b_len && (a_len == 0 || memcmp(a, b, a_len) == 0);
 }
 
-bool gke_grow(void **items, size_t *cap, size_t count, size_t size)
-{
-  size_t want = *cap ? *cap * 2 : 8;
-  void *grown;
-
-  if (count < *cap)
-    return true;
-  if (want > SIZE_MAX / size)
-    return false;
-  grown = aicr_realloc(*items, want * size);
-  if (!grown)
-    return false;
-  *items = grown;
-  *cap = want;
-  return true;
-}
-
 void gke_records_free(struct gke_records *r)
 {
   for (size_t i = 0; i < r->count; i++)
@@ -167,12 +150,12 @@ static bool read_member(struct decoder *d, struct gke_record *record)
 static bool read_entry(struct decoder *d, enum aicr_json_token token)
 {
   struct gke_records *out = d->out;
-  void *items = out->items;
-  struct gke_record *record;
+  struct gke_record *items, *record;
 
   if (token != AICR_JSON_NULL && token != AICR_JSON_OBJECT_BEGIN)
     return wrong_type(d, NULL, token);
-  if (!gke_grow(&items, &out->cap, out->count, sizeof(*record)))
+  items = aicr_grow(out->items, &out->cap, out->count, sizeof(*items));
+  if (!items)
     return gke_no_memory(d->err);
   out->items = items;
   record = &out->items[out->count++];

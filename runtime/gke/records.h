@@ -43,7 +43,4 @@ bool gke_no_memory(struct aicr_error *err);
 /* Byte strings with lengths; data may be NULL when len is 0. */
 bool gke_same(const char *a, size_t a_len, const char *b, size_t b_len);
 
-/* One more element of `size` bytes in *items. */
-bool gke_grow(void **items, size_t *cap, size_t count, size_t size);
-
 #endif

@@ -178,8 +178,7 @@ bool gke_north_map_set(struct gke_north_map *map, const char *ip, size_t ip_len,
                        struct aicr_error *err)
 {
   size_t at = find_address(map, ip, ip_len);
-  void *entries = map->entries;
-  struct gke_north *entry;
+  struct gke_north *entries, *entry;
   char *copy = aicr_strndup(network, network_len);
 
   if (!copy)
@@ -191,7 +190,8 @@ bool gke_north_map_set(struct gke_north_map *map, const char *ip, size_t ip_len,
     entry->network_len = network_len;
     return true;
   }
-  if (!gke_grow(&entries, &map->cap, map->count, sizeof(*entry))) {
+  entries = aicr_grow(map->entries, &map->cap, map->count, sizeof(*entries));
+  if (!entries) {
     aicr_free(copy);
     return gke_no_memory(err);
   }

@@ -175,18 +175,10 @@ static struct kube_archive_member *add_member(struct unpacking *u,
            "the archive holds more than 100000 files");
     return NULL;
   }
-  if (a->count == a->cap) {
-    size_t cap = a->cap == 0 ? 64 : a->cap * 2;
-    struct kube_archive_member *grown =
-        aicr_realloc(a->members, cap * sizeof *grown);
-    if (grown == NULL) {
-      no_memory(u);
-      return NULL;
-    }
-    a->members = grown;
-    a->cap = cap;
-  }
-  char *copy = aicr_strndup(path, strlen(path));
+  struct kube_archive_member *grown =
+      aicr_grow(a->members, &a->cap, a->count, sizeof *grown);
+  a->members = grown == NULL ? a->members : grown;
+  char *copy = grown == NULL ? NULL : aicr_strndup(path, strlen(path));
   if (copy == NULL) {
     no_memory(u);
     return NULL;

@@ -27,16 +27,12 @@ static void *grow(void **array, size_t *count, size_t *cap, size_t size,
               "the server serves more than %u resources", KNOWN_MAX);
     return NULL;
   }
-  if (*count == *cap) {
-    size_t more = *cap == 0 ? 64 : *cap * 2;
-    void *bigger = aicr_realloc(*array, more * size);
-    if (bigger == NULL) {
-      aicr_fail(err, AICR_INTERNAL, "memory", "no memory for discovery");
-      return NULL;
-    }
-    *array = bigger;
-    *cap = more;
+  void *grown = aicr_grow(*array, cap, *count, size);
+  if (grown == NULL) {
+    aicr_fail(err, AICR_INTERNAL, "memory", "no memory for discovery");
+    return NULL;
   }
+  *array = grown;
   void *item = (char *)*array + *count * size;
   memset(item, 0, size);
   (*count)++;

@@ -217,15 +217,11 @@ static bool add_span(struct pass *p, unsigned depth, enum why why, size_t start,
     return aicr_fail(err, AICR_INVALID_REQUEST, "too-large",
                      "more than %u values that may be secrets", SPANS_MAX);
   }
-  if (p->count == p->cap) {
-    size_t cap = p->cap == 0 ? 16 : p->cap * 2;
-    struct span *grown = aicr_realloc(p->spans, cap * sizeof *grown);
-    if (grown == NULL) {
-      return aicr_fail(err, AICR_INTERNAL, "memory", "no memory to redact");
-    }
-    p->spans = grown;
-    p->cap = cap;
+  struct span *grown = aicr_grow(p->spans, &p->cap, p->count, sizeof *grown);
+  if (grown == NULL) {
+    return aicr_fail(err, AICR_INTERNAL, "memory", "no memory to redact");
   }
+  p->spans = grown;
   p->spans[p->count++] = (struct span){start, end, depth, why};
   return true;
 }

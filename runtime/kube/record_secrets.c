@@ -10,15 +10,12 @@ static bool add_one(struct kube_secrets *s, const char *text, size_t len)
   if (len == 0 || kube_secrets_are(s, text, len)) {
     return true;
   }
-  if (s->count == s->cap) {
-    size_t cap = s->cap == 0 ? 8 : s->cap * 2;
-    struct kube_secret *grown = aicr_realloc(s->list, cap * sizeof *grown);
-    if (grown == NULL) {
-      return false;
-    }
-    s->list = grown;
-    s->cap = cap;
+  struct kube_secret *grown =
+      aicr_grow(s->list, &s->cap, s->count, sizeof *grown);
+  if (grown == NULL) {
+    return false;
   }
+  s->list = grown;
   char *copy = aicr_calloc(1, len + 1);
   if (copy == NULL) {
     return false;

@@ -405,15 +405,11 @@ static void free_names(struct names *n)
 
 static bool add_name(struct names *n, const char *name)
 {
-  if (n->count == n->cap) {
-    size_t cap = n->cap == 0 ? 16 : n->cap * 2;
-    char **grown = aicr_realloc(n->items, cap * sizeof *grown);
-    if (grown == NULL) {
-      return false;
-    }
-    n->items = grown;
-    n->cap = cap;
+  char **grown = aicr_grow(n->items, &n->cap, n->count, sizeof *grown);
+  if (grown == NULL) {
+    return false;
   }
+  n->items = grown;
   n->items[n->count] = aicr_strndup(name, strlen(name));
   return n->items[n->count] != NULL && ++n->count > 0;
 }

@@ -90,17 +90,12 @@ void *kube_rec_grow(void **array, size_t *count, size_t *cap, size_t size,
               "the recording holds more than %zu entries of one sort", max);
     return NULL;
   }
-  if (*count == *cap) {
-    size_t next = *cap == 0 ? 8 : *cap * 2;
-    void *grown =
-        next > SIZE_MAX / size ? NULL : aicr_realloc(*array, next * size);
-    if (grown == NULL) {
-      no_memory(err);
-      return NULL;
-    }
-    *array = grown;
-    *cap = next;
+  void *grown = aicr_grow(*array, cap, *count, size);
+  if (grown == NULL) {
+    no_memory(err);
+    return NULL;
   }
+  *array = grown;
   char *element = (char *)*array + *count * size;
   memset(element, 0, size);
   (*count)++;

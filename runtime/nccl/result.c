@@ -136,18 +136,10 @@ void nccl_result_free(struct nccl_result *r)
 static void *grow(struct nccl_result *r, void *items, size_t *cap, size_t count,
                   size_t size)
 {
-  size_t more = *cap ? *cap * 2 : 4;
-  void *p;
+  void *grown = aicr_grow(items, cap, count, size);
 
-  if (count < *cap)
-    return items;
-  p = aicr_realloc(items, more * size);
-  if (!p) {
-    r->no_memory = true;
-    return NULL;
-  }
-  *cap = more;
-  return p;
+  r->no_memory |= !grown;
+  return grown;
 }
 
 struct nccl_run *nccl_add_run(struct nccl_result *r, uint64_t line)

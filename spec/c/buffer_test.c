@@ -138,6 +138,39 @@ static void test_zeroed(void **state)
   assert_null(aicr_calloc(2, SIZE_MAX / 2 + 1));
 }
 
+static void *refuse(void *ptr, size_t size)
+{
+  (void)ptr;
+  (void)size;
+  return NULL;
+}
+
+static void test_grows(void **state)
+{
+  size_t cap = 0, full;
+  int *items = NULL, *grown;
+  void *(*before)(void *, size_t) = aicr_realloc;
+
+  (void)state;
+  for (int i = 0; i < 100; i++) {
+    items = aicr_grow(items, &cap, (size_t)i, sizeof(*items));
+    assert_non_null(items);
+    assert_true(cap > (size_t)i);
+    items[i] = i;
+  }
+  for (int i = 0; i < 100; i++)
+    assert_int_equal(items[i], i);
+  full = cap;
+  assert_null(aicr_grow(items, &full, full, SIZE_MAX / cap));
+  aicr_realloc = refuse;
+  grown = aicr_grow(items, &full, full, sizeof(*items));
+  aicr_realloc = before;
+  assert_null(grown);
+  assert_int_equal(full, cap);
+  assert_int_equal(items[99], 99);
+  aicr_free(items);
+}
+
 static void test_strndup(void **state)
 {
   char *p = aicr_strndup("a\0bc", 3);
@@ -244,6 +277,7 @@ int main(void)
       cmocka_unit_test(test_no_bound_overflows),
       cmocka_unit_test(test_no_memory),
       cmocka_unit_test(test_zeroed),
+      cmocka_unit_test(test_grows),
       cmocka_unit_test(test_strndup),
       cmocka_unit_test(test_allocations_fail),
       cmocka_unit_test(test_realloc_of_nothing),
