@@ -86,8 +86,8 @@ static void test_answers(void **state)
 {
 #define OLD "Warning: 299 - \"deprecated\"\r\n"
   static const struct wire_answer rows[] = {
-      {.body = "{}", .headers = OLD OLD},
-      {.body = "{}", .headers = OLD},
+      {.body = NODE_N, .headers = OLD OLD},
+      {.body = NODE_N, .headers = OLD},
       {.http = 503, .headers = "Warning: 299 - \"busy\"\r\n"},
       {.http = 422,
        .body = STATUS "\"reason\":\"Invalid\"}",
@@ -99,8 +99,8 @@ static void test_answers(void **state)
   struct kube_client *c = client_at(wire_url(s));
   struct kube_backend *b = kube_client_backend(c);
   aicr_buf_init(&out, 1 << 20);
-  assert_answer(c, "get nodes name=n", "object {}");
-  assert_answer(c, "get nodes name=n", "object {}");
+  assert_answer(c, "get nodes name=n", "object " NODE_N);
+  assert_answer(c, "get nodes name=n", "object " NODE_N);
   b->ops->warnings(b, &out);
   assert_string_equal(out.data, SAYS "deprecated\n");
   assert_answer(c, "get nodes name=n", "INVALID_REQUEST/invalid 422");
