@@ -130,3 +130,18 @@ describe("an apply of which the answer is lost", function()
     assert.same({ "PATCH " .. PATH }, { writes[1][1], writes[2] })
   end)
 end)
+
+describe("each request is told on stderr", function()
+  local GETS <const> = site.check("a", 'ctx.k8s:get("nodes", "n") return "read"', 'needs = { "get nodes" },')
+
+  for _, row in ipairs {
+    { true, "--log-level", "trace" }, { true, "-vv" }, { true, "-v", "-v" }, { false, "-v" }, { false },
+    { false, "-vv", "--log-level", "warn" },
+  } do
+    it((row[1] and "with " or "not with ") .. table.concat(row, " ", 2), function()
+      local check = server.run({ server.row("GET /api/v1/nodes/n ", NODE) }, GETS, { table.unpack(row, 2) })
+      assert.equal("pass", check.outcome, check.message)
+      assert.equal(row[1], check.stderr:find("trace: get http", 1, true) ~= nil, check.stderr)
+    end)
+  end
+end)

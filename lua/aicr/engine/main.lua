@@ -189,12 +189,17 @@ local function say_unusable(job, option, err)
   say(job.host, "no check was run")
 end
 
+-- Is each request told? -vv is for all that there is to tell, where no level was given.
+local function tells_requests(options)
+  return (options.log_level or (options.verbose or 0) > 1 and "trace") == "trace"
+end
+
 --- Opens the cluster or the recording; nil when the one that was named cannot be used, unless a doctor is to say why.
 local function open_cluster(job)
   local options = job.options
   local cluster = job.host.cluster {
     recording = options.recording, kubeconfig = options.kubeconfig, context = options.context,
-    record = options.record, trace = options.log_level == "trace", no_exec_plugins = options.no_exec_plugins,
+    record = options.record, trace = tells_requests(options), no_exec_plugins = options.no_exec_plugins,
   }
   for _, warning in ipairs(cluster.warnings or {}) do
     say(job.host, "warning: " .. warning)
@@ -377,7 +382,7 @@ return function(given, host)
   end
   secret.each(job.plan, host.keep_out)
   job.id = result.run_id(job.start, host.random())
-  if job.options.log_level == "trace" then
+  if tells_requests(job.options) then
     given.terminal.live = nil -- its lines would be written into the live region
   end
   local style = {
