@@ -483,7 +483,7 @@ static void push_need(void *ud, const struct kube_need *need)
   static const char *const scopes[] = {"anywhere", "run", "namespace"};
   lua_State *L = ud;
 
-  lua_createtable(L, 0, 6);
+  lua_createtable(L, 0, 7);
   aicr_set_text(L, "verb", need->verb);
   if (need->path) {
     aicr_set_text(L, "path", need->path);
@@ -494,12 +494,14 @@ static void push_need(void *ud, const struct kube_need *need)
     aicr_set_text(L, "namespace", need->ns);
   }
   aicr_set_text(L, "scope", scopes[need->scope]);
+  aicr_set_boolean(L, "if_served", need->if_served);
   lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
 }
 
 /* needs(lines) -> {{verb=, group=, resource=, subresource=, scope="anywhere" |
- * "run" | "namespace", namespace=} | {verb=, path=, scope=}, …}: what the
- * server is asked for, see kube_permissions_each().            [-0, +1, v] */
+ * "run" | "namespace", namespace=, if_served=} | {verb=, path=, scope=}, …}:
+ * what the server is asked for, see kube_permissions_each().            [-0,
+ * +1, v] */
 static int needs(lua_State *L)
 {
   const char *lines[LIST_MAX];

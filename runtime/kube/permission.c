@@ -44,6 +44,7 @@ struct grant {
   char group[KUBE_NAME_MAX + 1], plural[64], subresource[64];
   enum scope scope;
   char ns[64];
+  bool if_served;
 };
 
 struct kube_permissions {
@@ -143,42 +144,56 @@ static bool read_resource(struct span text, struct grant *g, const char *line,
   return true;
 }
 
+static bool read_namespace(struct span ns, struct grant *g, const char *line,
+                           struct aicr_error *err)
+{
+  struct kube_resource any = {"", "v1", "pods", "Pod", true};
+  struct aicr_error bad;
+  struct aicr_buf path;
+  if (ns.len == 0 || ns.len >= sizeof g->ns) {
+    return bad_need(err, line, "a namespace or run is expected after in");
+  }
+  copy(g->ns, sizeof g->ns, ns);
+  g->scope = is(ns, "run") ? SCOPE_RUN : SCOPE_NAMESPACE;
+  aicr_buf_init(&path, 1024);
+  bool ok = kube_resource_path(&any, g->ns, NULL, NULL, &path, &bad);
+  aicr_buf_free(&path);
+  if (!ok && bad.code == AICR_INTERNAL) {
+    *err = bad;
+    return false;
+  }
+  return ok || bad_need(err, line, bad.message);
+}
+
+/* What may follow the resource: a scope, then "if served". */
 static bool read_scope(const char *rest, struct grant *g, const char *line,
                        struct aicr_error *err)
 {
-  struct span first = next_word(&rest);
-  if (first.len == 0) {
-    return true;
-  }
-  if (is(first, "anywhere")) {
+  struct span word = next_word(&rest);
+  bool known = word.len == 0 || is(word, "if");
+  if (is(word, "anywhere")) {
     g->scope = SCOPE_ANYWHERE;
-  } else if (is(first, "in")) {
-    struct span ns = next_word(&rest);
-    struct kube_resource any = {"", "v1", "pods", "Pod", true};
-    struct aicr_error bad;
-    struct aicr_buf path;
-    if (ns.len == 0 || ns.len >= sizeof g->ns) {
-      return bad_need(err, line, "a namespace or run is expected after in");
-    }
-    copy(g->ns, sizeof g->ns, ns);
-    g->scope = is(ns, "run") ? SCOPE_RUN : SCOPE_NAMESPACE;
-    aicr_buf_init(&path, 1024);
-    bool ok = kube_resource_path(&any, g->ns, NULL, NULL, &path, &bad);
-    aicr_buf_free(&path);
-    if (!ok && bad.code == AICR_INTERNAL) {
-      *err = bad;
+    known = true;
+    word = next_word(&rest);
+  } else if (is(word, "in")) {
+    if (!read_namespace(next_word(&rest), g, line, err)) {
       return false;
     }
-    if (!ok) {
-      return bad_need(err, line, bad.message);
-    }
-  } else {
+    known = true;
+    word = next_word(&rest);
+  }
+  if (!known) {
     return bad_need(err, line,
                     "in NAMESPACE, in run or anywhere is expected after the "
                     "resource");
   }
-  return next_word(&rest).len == 0 ||
-         bad_need(err, line, "nothing may follow the scope");
+  if (is(word, "if") && is(next_word(&rest), "served")) {
+    g->if_served = true;
+    word = next_word(&rest);
+  }
+  return word.len == 0 ||
+         bad_need(err, line,
+                  "nothing may follow the scope but the words if served");
 }
 
 static const char ways_of_api[] = "name the resource instead of its path";
@@ -303,7 +318,7 @@ static bool read_line(struct kube_permissions *p, const char *line,
   if (verbs.len == 0 || resource.len == 0) {
     return bad_need(err, line,
                     "expected VERB[,VERB] RESOURCE[.GROUP][/SUBRESOURCE] [in "
-                    "NAMESPACE | in run | anywhere]");
+                    "NAMESPACE | in run | anywhere] [if served]");
   }
   if (resource.data[0] == '/') {
     return read_path(p, verbs, resource, rest, line, err);
@@ -498,15 +513,21 @@ void kube_permissions_each(const struct kube_permissions *p,
                                .plural = g->plural,
                                .subresource = g->subresource,
                                .scope = scope_sent(g, names[k].verb),
-                               .ns = g->scope == SCOPE_NAMESPACE ? g->ns : ""};
+                               .ns = g->scope == SCOPE_NAMESPACE ? g->ns : "",
+                               .if_served = g->if_served};
       if ((verbs & names[k].verb) != 0) {
         fn(ud, &need);
       }
     }
   }
   for (size_t i = 0; i < p->path_count; i++) {
-    struct kube_need need = {"get", "",         "", "", KUBE_NEED_ANYWHERE,
-                             "",    p->paths[i]};
+    struct kube_need need = {.verb = "get",
+                             .group = "",
+                             .plural = "",
+                             .subresource = "",
+                             .scope = KUBE_NEED_ANYWHERE,
+                             .ns = "",
+                             .path = p->paths[i]};
     fn(ud, &need);
   }
 }

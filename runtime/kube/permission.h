@@ -6,10 +6,13 @@
 
 /* A check's `needs` (design 6), enforced before a request is sent.
  *   verb[,verb] resource[.group][/subresource] [in NS | in run | anywhere]
+ *   [if served]
  * Default scope: anywhere for get, list, watch; the run's namespace for
  * writes. find counts as get, each as list, wait as get+list+watch, apply as
  * patch+create, logs as get pods/log, exec as get,create pods/exec. That
  * what was created may be deleted is up to who knows what was created.
+ * "if served" changes nothing of that: it says that some clusters need not
+ * serve the resource.
  * `get /path` is for get_raw. */
 
 struct kube_permissions;
@@ -45,6 +48,7 @@ struct kube_need {
   enum kube_need_scope scope;
   const char *ns;   /* of KUBE_NEED_NAMESPACE, else "" */
   const char *path; /* of get_raw, else NULL; then all above but verb is "" */
+  bool if_served;   /* a cluster that does not serve it lacks nothing */
 };
 
 /* Tells fn each verb that the client sends where a check does what its needs

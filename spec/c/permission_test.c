@@ -194,6 +194,10 @@ static const struct need bad_needs[] = {
     {"get /./api/v1/secrets", "no segment . or .."},
     {"get /a*b", "* only at its end"},
     {"get /version in a", "nothing may follow a path"},
+    {"list nodes if", "nothing may follow the scope but"},
+    {"list nodes if there", "nothing may follow the scope but"},
+    {"list nodes if served anywhere", "nothing may follow the scope but"},
+    {"list nodes served", "in NAMESPACE, in run or anywhere is expected"},
 };
 
 static void test_bad_need(void **state)
@@ -298,6 +302,10 @@ struct sent {
 
 static const struct sent sents[] = {
     {"find nodes", "get nodes"},
+    {"list nodes if served", "list nodes if served"},
+    {"list pods in a if served", "list pods in a if served"},
+    {"create pods anywhere if served",
+     "create pods if served;delete pods if served;get pods if served"},
     {"each pods in a", "list pods in a"},
     {"each pods in run", "list pods in run"},
     {"wait jobs.batch in run",
@@ -334,11 +342,11 @@ static void note_need(void *ud, const struct kube_need *n)
   static const char *const in[] = {"", " in run", " in "};
   assert_true(seen->count <= COUNT(seen->lines));
   assert_true(n->scope == KUBE_NEED_NAMESPACE || n->ns[0] == '\0');
-  snprintf(line, sizeof seen->lines[0], "%s %s%s%s%s%s%s%s%s", n->verb,
+  snprintf(line, sizeof seen->lines[0], "%s %s%s%s%s%s%s%s%s%s", n->verb,
            n->path == NULL ? "" : n->path, n->plural,
            n->group[0] == '\0' ? "" : ".", n->group,
            n->subresource[0] == '\0' ? "" : "/", n->subresource, in[n->scope],
-           n->ns);
+           n->ns, n->if_served ? " if served" : "");
 }
 
 static int by_text(const void *a, const void *b)

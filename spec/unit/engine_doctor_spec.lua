@@ -173,6 +173,16 @@ describe("permissions", function()
     assert.truthy(t.message:find("list xs.a.b", 1, true))
     assert.same({ "fail", "forbidden" }, two(one(false, false)))
   end)
+  it("are none of what need not be served, until it is", function()
+    local function optional(allowed, served)
+      return two(row("permissions", { can = function() return allowed, "", served end }, { params = { rights = {
+        { words = "list xs.a.b", verb = "list", resource = "xs.a.b", if_served = true } } } }))
+    end
+    assert.same({ "pass", "1 permission" }, optional(true, false))
+    assert.same({ "pass", "1 permission" }, optional(false, false))
+    assert.same({ "pass", "1 permission" }, optional(true, true))
+    assert.same({ "fail", "forbidden" }, optional(false, true))
+  end)
 end)
 
 describe("leftovers", function()

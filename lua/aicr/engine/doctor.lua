@@ -117,7 +117,7 @@ local function question(right)
   return {
     words = rbac.words(right), verb = right.verb, namespace = right.namespace,
     resource = right.path or plural .. (right.group ~= "" and "." .. right.group or ""),
-    subresource = sub ~= "" and sub or nil,
+    subresource = sub ~= "" and sub or nil, if_served = right.if_served,
   }
 end
 

@@ -19,7 +19,8 @@ local NAME <const> = "aicr-run"
 --- @param host table the border
 --- @param lines table the check's needs
 --- @param namespace string the run's
---- @return table list of {verb, group, resource (with its subresource), namespace (nil: all)} or {verb, path}
+--- @return table list of {verb, group, resource (with its subresource), namespace (nil: all), if_served} or of
+--- {verb, path}
 function M.rights(host, lines, namespace)
   local out = {}
   for i, need in ipairs(host.needs(lines)) do
@@ -29,7 +30,7 @@ function M.rights(host, lines, namespace)
     end
     out[i] = {
       verb = need.verb, path = need.path, group = need.group, resource = resource,
-      namespace = need.scope == "run" and namespace or need.namespace,
+      namespace = need.scope == "run" and namespace or need.namespace, if_served = need.if_served or nil,
     }
   end
   return out

@@ -6,7 +6,7 @@ local value = require "aicr.platform.value"
 local M = {}
 
 M.RESOURCE = "resourceslices.resource.k8s.io"
-M.needs = "list " .. M.RESOURCE
+M.needs = "list " .. M.RESOURCE .. " if served"
 
 local FIELDS <const> = {
   "spec.driver", "spec.nodeName", "spec.pool.name", "spec.pool.generation", "spec.pool.resourceSliceCount",

@@ -124,6 +124,15 @@ function M.load(text, file)
   return read
 end
 
+--- A row, as recipes/platforms/benchmarks.yaml says.
+---@class aicr.nccl_runtime.Row
+---@field name string
+---@field when table
+---@field runtime string|nil
+---@field fabric string[]|nil
+---@field nvlink true|nil
+---@field missing string|nil
+
 --- The row of a table for a pair, nil: there is none.
 ---@param all table what `load` gave
 ---@param platform string

@@ -19,8 +19,8 @@ local UNITS <const> = { [""] = 0, K = 10, M = 20, G = 30, T = 40 }
 
 --- Permissions, for all platforms.
 M.NEEDS = {
-  "create computedomains.resource.nvidia.com anywhere",
-  "create resourceclaimtemplates.resource.k8s.io anywhere",
+  "create computedomains.resource.nvidia.com anywhere if served",
+  "create resourceclaimtemplates.resource.k8s.io anywhere if served",
 }
 
 local function names_of(nodes)

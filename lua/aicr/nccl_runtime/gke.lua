@@ -20,7 +20,7 @@ local wiring = require "aicr.nccl_runtime.wiring"
 local M = {}
 
 M.needs = {
-  "list networks.networking.gke.io", "get clustertrainingruntimes.trainer.kubeflow.org", preflight.needs,
+  "list networks.networking.gke.io if served", "get clustertrainingruntimes.trainer.kubeflow.org", preflight.needs,
 }
 --- How the product of the accelerator begins, as GPU feature discovery names it.
 M.PRODUCT = "NVIDIA-H100-"

@@ -28,6 +28,8 @@ local TIMES <const> = {
 function M.declare()
   local params = fleet.params {
     nic_resource = { type = "string", default = "", help = "on premises: the resource of the NICs, such as rdma/ib" },
+    gpus = { type = "integer", min = 1, max = 256, help = "GPUs of each node to take; default: all" },
+    nics = { type = "integer", min = 0, max = 256, help = "NICs a worker asks for; default: by architecture" },
     min_busbw = { type = "bandwidth", help = "floor in GB/s; default: the recipe's constraint nccl-all-reduce-bw" },
     tolerance = { type = "number", default = 0.1, min = 0, max = 0.5, help = "share of the floor that may be missing" },
     min_size = { type = "size", min = 1, help = "first size of the sweep; default: 8, with TCPXO 1K" },

@@ -8,7 +8,9 @@ return {
   summary = "The user has the permissions that a check needs",
   timeout = "1m",
   params = {
-    rights = { type = "list", default = {}, help = "what is asked: words, verb, resource, namespace, subresource" },
+    rights = {
+      type = "list", default = {}, help = "what is asked: words, verb, resource, namespace, subresource, if_served",
+    },
   },
   needs = { "get /version" },
 
@@ -27,8 +29,9 @@ return {
       local answer = answers[i]
       ctx:evidence("%s  %s%s", answer.may and "allowed" or "denied ", right.words,
         answer.served and "" or " (not served)")
-      denied[#denied + 1] = not answer.may and right.words or nil
-      absent[#absent + 1] = not answer.served and right.words or nil
+      local is_asked = answer.served or not right.if_served
+      denied[#denied + 1] = is_asked and not answer.may and right.words or nil
+      absent[#absent + 1] = is_asked and not answer.served and right.words or nil
     end
     if #denied > 0 then
       ctx:fail {
