@@ -12,6 +12,7 @@ local failure = require "aicr.failure"
 local json = require "aicr.json"
 local native = require "aicr.native.gke"
 local text = require "aicr.native.text"
+local tree = require "aicr.nccl_runtime.tree"
 
 local M = {}
 
@@ -64,51 +65,15 @@ M.PROVISIONING = "One Network per GPU NIC is required, each bound to a GKENetwor
 M.ABSENT = census_message(
   ("the API is not served, so 0 of %d GPU NIC networks exist"):format(M.REQUIRED))
 
--- JSON values. An unmarked sequence is a list too: literals are read as they look.
-local function is_list(v)
-  return type(v) == "table" and (json.is_array(v) or #v > 0)
-end
-
-local function is_map(v)
-  return type(v) == "table" and not is_list(v)
-end
-
 local function json_type(v)
   if v == nil then
     return "nothing"
   elseif v == json.null then
     return "null"
   elseif type(v) == "table" then
-    return is_list(v) and "a list" or "a map"
+    return tree.is_list(v) and "a list" or "a map"
   end
   return "a " .. type(v)
-end
-
--- The value at the path, nil when something on the way is no map.
-local function dig(v, ...)
-  for i = 1, select("#", ...) do
-    if not is_map(v) then
-      return nil
-    end
-    v = v[(select(i, ...))]
-  end
-  return v
-end
-
-local function string_at(v, ...)
-  local found = dig(v, ...)
-  return type(found) == "string" and found or nil
-end
-
-local function copy(v)
-  if type(v) ~= "table" then
-    return v
-  end
-  local out = json.is_array(v) and json.array() or {}
-  for k, member in pairs(v) do
-    out[k] = copy(member)
-  end
-  return out
 end
 
 local function invalid(reason, fmt, ...)
@@ -133,8 +98,8 @@ end
 
 -- What an object is called in messages: "ClusterTrainingRuntime torch-distributed-tcpxo".
 local function title(obj)
-  local kind = string_at(obj, "kind") or "object"
-  local name = string_at(obj, "metadata", "name")
+  local kind = tree.text(obj, "kind") or "object"
+  local name = tree.text(obj, "metadata", "name")
   return text.printable(name and kind .. " " .. name or kind .. " without a name")
 end
 
@@ -174,14 +139,14 @@ M.displaced_interfaces = native.displaced_interfaces
 ---@return table[] pairs
 function M.normalize_interfaces(value, place)
   place = place or M.OVERRIDE
-  if not is_list(value) then
+  if not tree.is_list(value) then
     invalid("mapping-malformed", "%s: expected a list of {interfaceName, network}, found %s", place,
       json_type(value))
   end
   local mapping = json.array()
   for i = 1, #value do
     local entry = value[i]
-    if not is_map(entry) then
+    if not tree.is_map(entry) then
       invalid("mapping-malformed", "%s[%d]: expected {interfaceName, network}, found %s", place,
         i - 1, json_type(entry))
     end
@@ -201,16 +166,16 @@ end
 local JOBS <const> = "spec.template.spec.replicatedJobs"
 
 local function find_node_template(obj)
-  local jobs = dig(obj, "spec", "template", "spec", "replicatedJobs")
-  if not is_list(jobs) then
+  local jobs = tree.dig(obj, "spec", "template", "spec", "replicatedJobs")
+  if not tree.is_list(jobs) then
     invalid("no-node-template", "%s: %s: expected a list, found %s", title(obj), JOBS,
       json_type(jobs))
   end
   for i = 1, #jobs do
     local job = jobs[i]
-    if is_map(job) and job.name == M.NODE_JOB then
-      local template = dig(job, "template", "spec", "template")
-      if not is_map(template) then
+    if tree.is_map(job) and job.name == M.NODE_JOB then
+      local template = tree.dig(job, "template", "spec", "template")
+      if not tree.is_map(template) then
         invalid("no-node-template", "%s: job %s: template.spec.template: expected a pod template,"
           .. " found %s", title(obj), M.NODE_JOB, json_type(template))
       end
@@ -225,12 +190,12 @@ end
 ---@param obj table
 ---@return table
 function M.node_template(obj)
-  return copy(find_node_template(obj))
+  return tree.copy(find_node_template(obj))
 end
 
 -- Annotations as a map of strings: one value that is none makes the whole map unreadable (3.4).
 local function string_map(v)
-  if not is_map(v) then
+  if not tree.is_map(v) then
     return {}
   end
   for _, value in pairs(v) do
@@ -247,7 +212,7 @@ end
 ---@param obj table
 ---@return table[] pairs
 function M.deployed_mapping(obj)
-  local annotations = string_map(dig(find_node_template(obj), "metadata", "annotations"))
+  local annotations = string_map(tree.dig(find_node_template(obj), "metadata", "annotations"))
   local interfaces = annotations[M.INTERFACES_ANNOTATION]
   if not interfaces or text.trim(interfaces) == "" then
     invalid("not-wired", "%s: the %s pod template has no annotation %s: the deployed runtime is not"
@@ -298,13 +263,13 @@ end
 
 -- Is that condition True, and if not, why: the last of its type decides (3.8).
 local function condition(conditions, kind)
-  if not is_list(conditions) then
+  if not tree.is_list(conditions) then
     return false, NO_CONDITIONS
   end
   local holds, detail = false, ("no condition %s reported"):format(kind)
   for i = 1, #conditions do
     local c = conditions[i]
-    if is_map(c) and c.type == kind then
+    if tree.is_map(c) and c.type == kind then
       holds = c.status == "True"
       detail = condition_detail(kind, c)
     end
@@ -313,11 +278,11 @@ local function condition(conditions, kind)
 end
 
 local function param_set(obj)
-  local ref = dig(obj, "spec", "parametersRef")
-  if string_at(ref, "kind") ~= "GKENetworkParamSet" then
+  local ref = tree.dig(obj, "spec", "parametersRef")
+  if tree.text(ref, "kind") ~= "GKENetworkParamSet" then
     return ""
   end
-  return string_at(ref, "name") or ""
+  return tree.text(ref, "name") or ""
 end
 
 --- What a Network object says (gke-tcpxo.md 3.8): `{name, ready, paramsReady, paramSet, bound}`,
@@ -325,7 +290,7 @@ end
 ---@param obj table
 ---@return table
 function M.network_status(obj)
-  local conditions = dig(obj, "status", "conditions")
+  local conditions = tree.dig(obj, "status", "conditions")
   local ready, ready_detail = condition(conditions, "Ready")
   local params_ready, params_detail = condition(conditions, "ParamsReady")
   local set = param_set(obj)
@@ -338,7 +303,7 @@ function M.network_status(obj)
     why = ("its GKENetworkParamSet %s is not ready (%s)"):format(text.printable(set), params_detail)
   end
   return {
-    name = string_at(obj, "metadata", "name") or "",
+    name = tree.text(obj, "metadata", "name") or "",
     ready = ready,
     paramsReady = params_ready,
     paramSet = set,
@@ -487,9 +452,9 @@ end
 ---@param gpu_networks string[] names of the cluster's GPU NIC networks
 ---@return table
 function M.node_topology(node, gpu_networks)
-  local annotations = dig(node, "metadata", "annotations")
+  local annotations = tree.dig(node, "metadata", "annotations")
   local out = {
-    name = string_at(node, "metadata", "name") or "",
+    name = tree.text(node, "metadata", "name") or "",
     annotated = false,
     verified = false,
     placed = false,
@@ -499,7 +464,7 @@ function M.node_topology(node, gpu_networks)
     out.problems[#out.problems + 1] = ("node %s: %s"):format(text.printable(out.name), sentence)
   end
 
-  local nic_info = string_at(annotations, M.NIC_INFO_ANNOTATION) or ""
+  local nic_info = tree.text(annotations, M.NIC_INFO_ANNOTATION) or ""
   if nic_info == "" then
     return out
   end
@@ -517,7 +482,7 @@ function M.node_topology(node, gpu_networks)
     problem(("%d of %d GPU NICs present, missing %s"):format(info.present, M.REQUIRED,
       table.concat(info.missing, ", ")))
   end
-  local north = string_at(annotations, M.NORTH_INTERFACES_ANNOTATION) or ""
+  local north = tree.text(annotations, M.NORTH_INTERFACES_ANNOTATION) or ""
   if north ~= "" then
     local displaced = north_problem(info, north, gpu_networks)
     out.placed = #gpu_networks > 0

@@ -5,7 +5,7 @@ local value = require "aicr.platform.value"
 
 local M = {}
 
-M.is_list, M.is_map, M.copy = value.is_list, value.is_map, value.copy
+M.is_list, M.is_map, M.copy, M.named = value.is_list, value.is_map, value.copy, value.named
 
 --- The value at the path of keys, nil when something on the way is no map.
 ---@param v any
@@ -42,19 +42,6 @@ function M.list(v, ...)
   return M.is_list(found) and found or json.array()
 end
 
---- The first map of a list whose `name` is that, nil when there is none.
----@param list any
----@param name string
----@return table|nil
-function M.named(list, name)
-  for _, entry in ipairs(M.is_list(list) and list or {}) do
-    if M.is_map(entry) and entry.name == name then
-      return entry
-    end
-  end
-  return nil
-end
-
 --- The pod template of a runtime's replicated job, itself and no copy; nil when there is none.
 ---@param runtime any
 ---@param job string
@@ -78,22 +65,7 @@ end
 ---@param b any
 ---@return boolean
 function M.same(a, b)
-  if type(a) ~= "table" or type(b) ~= "table" then
-    return a == b and math.type(a) == math.type(b)
-  elseif M.is_list(a) ~= M.is_list(b) then
-    return false
-  end
-  for k, member in pairs(a) do
-    if not M.same(member, b[k]) then
-      return false
-    end
-  end
-  for k in pairs(b) do
-    if a[k] == nil then
-      return false
-    end
-  end
-  return true
+  return value.equal(a, b, true)
 end
 
 return M

@@ -43,15 +43,16 @@ function M.copy(v)
   return out
 end
 
---- Are the values equal as JSON? Numbers compare by value, lists in order.
-function M.equal(a, b)
+--- Are the values equal as JSON? Numbers compare by value, lists in order. Strictly, 8 is not 8.0, and no empty list
+--- an empty map.
+function M.equal(a, b, strictly)
   if type(a) ~= "table" or type(b) ~= "table" then
-    return a == b
+    return a == b and (not strictly or math.type(a) == math.type(b))
   elseif M.is_list(a) ~= M.is_list(b) then
-    return next(a) == nil and next(b) == nil
+    return not strictly and next(a) == nil and next(b) == nil
   end
   for k, member in pairs(a) do
-    if not M.equal(member, b[k]) then
+    if not M.equal(member, b[k], strictly) then
       return false
     end
   end
