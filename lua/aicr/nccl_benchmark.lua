@@ -4,8 +4,8 @@
 local advice = require "aicr.nccl_runtime.advice"
 local benchmark = require "aicr.nccl_runtime.benchmark"
 local benchmarks = require "aicr.nccl_runtime.benchmarks"
-local built = require "aicr.nccl_runtime.built"
 local params = require "aicr.nccl_runtime.params"
+local platform = require "aicr.platform"
 local request = require "aicr.nccl_runtime.request"
 local source = require "aicr.nccl_runtime.source"
 local verdict = require "aicr.nccl_verdict"
@@ -13,7 +13,7 @@ local verdict = require "aicr.nccl_verdict"
 local M = {}
 
 -- The files that rows of recipes/platforms/benchmarks.yaml name, by their names, and what they need.
-local PLATFORMS <const>, needs = {}, { benchmark.needs, built.NEEDS }
+local PLATFORMS <const>, needs = {}, { benchmark.needs, platform.needs }
 for _, name in ipairs(benchmarks.runtimes()) do
   PLATFORMS[name] = require("aicr.nccl_runtime." .. name)
   needs[#needs + 1] = PLATFORMS[name].needs

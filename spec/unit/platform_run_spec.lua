@@ -281,7 +281,7 @@ describe("a run", function()
         for _, one in ipairs(value.list(row.dependencies)) do
           local group = one.apiVersion:match "^(.*)/"
           if one.kind ~= "TrainingRuntime" then
-            seen[("create %ss.%s anywhere"):format(one.kind:lower(), group)] = true
+            seen[("create %ss.%s anywhere if served"):format(one.kind:lower(), group)] = true
           end
         end
       end

@@ -47,6 +47,8 @@ M.FIXES = {
   ["sizes-unknown"] = "Say how many NICs a worker asks for: --set nccl-all-reduce-bw.nics=8",
   ["not-available"] = "Bring a runtime for it: --set-file nccl-all-reduce-bw.runtime=FILE. One to begin with: aicr-run"
     .. " render --platform PLATFORM --arch ARCH",
+  ["override"] = "Correct the rows, which recipes/overrides/workloadrun.yaml says how to write. Try them with: aicr-run"
+    .. " render --overrides FILE",
   ["other-runtime"] = "Name the platform that the recipe is for, or take another recipe: --platform gcp",
   ["nic-resource-unknown"] = "Say which one workers ask for: --set nccl-all-reduce-bw.nic_resource=NAME",
   ["no-nic-resource"] = "kubectl get nodes -o yaml | grep -e rdma/ -e mlnxnics; --set"

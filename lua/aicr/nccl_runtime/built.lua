@@ -17,12 +17,6 @@ local M = {}
 local KIND <const>, WORKER <const> = "TrainingRuntime", "node"
 local UNITS <const> = { [""] = 0, K = 10, M = 20, G = 30, T = 40 }
 
---- Permissions, for all platforms.
-M.NEEDS = {
-  "create computedomains.resource.nvidia.com anywhere if served",
-  "create resourceclaimtemplates.resource.k8s.io anywhere if served",
-}
-
 local function names_of(nodes)
   local names = {}
   for i, one in ipairs(nodes) do
@@ -95,13 +89,13 @@ local function nic_resource(ctx, request, seen, sizes)
 end
 
 -- What a worker asks of its node, each node must have: its pod would stay Pending, and the benchmark end without a
--- word of why.
+-- word of why. Of cpu and memory nobody knows what is free.
 local function require_resources(ctx, seen, runtime)
   local worker = tree.container(tree.pod_template(runtime, WORKER), WORKER)
   local limits = tree.map(worker, "resources", "limits")
   local names = {}
   for name in pairs(limits) do
-    names[#names + 1] = name
+    names[#names + 1] = name:find("/", 1, true) and name or nil
   end
   table.sort(names)
   for _, name in ipairs(names) do
@@ -117,13 +111,15 @@ local function require_resources(ctx, seen, runtime)
 end
 
 local function describe(ctx, request, test, built, words, sizes)
-  local rows = {}
+  local rows, own = {}, {}
   for _, row in ipairs(built.rows) do
     rows[#rows + 1] = not row.user and row.name or nil
+    own[#own + 1] = row.file and text.printable(row.name) or nil
   end
   ctx:evidence("%s, %d GPUs of each", words, sizes.GpusPerNode)
-  ctx:evidence("built for %s %s: program and environment %s, rows %s", request.platform, text.printable(request.arch),
-    test.row, #rows > 0 and table.concat(rows, " ") or "none")
+  ctx:evidence("built for %s %s: program and environment %s, rows %s%s", request.platform,
+    text.printable(request.arch), test.row, #rows > 0 and table.concat(rows, " ") or "none",
+    #own > 0 and (" and %s of parameter overrides"):format(table.concat(own, " ")) or "")
   if built.topology then
     ctx:evidence("the nodes should share the label %s, which is not looked at", built.topology.topologyKey)
   end
@@ -152,7 +148,7 @@ function M.size(ctx, request)
   local test, built = objects.build(objects.ALL_REDUCE, {
     platform = request.platform, arch = request.arch, nodes = #seen.nodes, gpus = gpus, nics = sizes.MlnxPerNode,
     mnnvl = sizes.EnableMNNVL, nic_resource = nic_resource(ctx, request, seen, sizes), image = request.image,
-    min_bytes = request.min_size, max_bytes = request.max_size,
+    min_bytes = request.min_size, max_bytes = request.max_size, overrides = request.overrides,
   })
   describe(ctx, request, test, built, words, sizes)
   local names = names_of(seen.nodes)

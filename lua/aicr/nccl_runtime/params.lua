@@ -42,6 +42,9 @@ function M.declare()
     runtime_image = {
       type = "string", default = "", help = "image with nccl-tests for MPI (AICR_NCCL_RUNTIME_IMAGE)",
     },
+    overrides = {
+      type = "string", default = "", help = "YAML of override rows behind the built-in ones: --set-file",
+    },
     runtime = { type = "string", default = "", help = "YAML of a TrainingRuntime to measure instead: --set-file" },
     node_selector = { type = "list", default = "", help = "KEY=VALUE,… for the workers (AICR_NODE_SELECTOR)" },
     toleration = { type = "list", default = "", help = "KEY=VALUE:EFFECT,… of the workers (AICR_TOLERATIONS)" },

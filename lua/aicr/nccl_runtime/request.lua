@@ -8,6 +8,7 @@ local errors = require "aicr.native.error"
 local fleet = require "aicr.fleet"
 local image = require "aicr.nccl_runtime.image"
 local objects = require "aicr.nccl_runtime.objects"
+local platform = require "aicr.platform"
 local recipe = require "aicr.recipe"
 local scheduling = require "aicr.nccl_runtime.scheduling"
 local supplied = require "aicr.nccl_runtime.supplied"
@@ -21,8 +22,8 @@ M.PROFILE = "nccl-benchmark-profile"
 -- What criteria and profiles call a platform.
 local SERVICES <const> = { gcp = "gke", aws = "eks", azure = "aks", oci = "oke" }
 local PLATFORMS <const> = {}
-for platform, service in pairs(SERVICES) do
-  PLATFORMS[service] = platform
+for name, service in pairs(SERVICES) do
+  PLATFORMS[service] = name
 end
 
 local function invalid(reason, fmt, ...)
@@ -109,16 +110,16 @@ local function target_of(ctx, profile)
   if profile then
     arch, service = profile.name:match "^([^/]+)/(.+)$"
   end
-  local platform = service and PLATFORMS[service] or ctx.platform
+  local on = service and PLATFORMS[service] or ctx.platform
   arch = arch or said_architecture(ctx)
-  local seen = not (platform and arch) and fleet.read(ctx)
-  return platform or seen.platform, arch or seen.arch, seen or nil
+  local seen = not (on and arch) and fleet.read(ctx)
+  return on or seen.platform, arch or seen.arch, seen or nil
 end
 
 -- Its row of the benchmarks; skips when there is none for this hardware.
-local function row_of(ctx, profile, platform, arch)
-  local row = not (profile and profile.other) and benchmarks.row(platform, arch)
-  local target = profile and profile.name or ("%s/%s"):format(arch, SERVICES[platform] or platform)
+local function row_of(ctx, profile, on, arch)
+  local row = not (profile and profile.other) and benchmarks.row(on, arch)
+  local target = profile and profile.name or ("%s/%s"):format(arch, SERVICES[on] or on)
   if not row then
     ctx:skip {
       reason = "not-supported",
@@ -135,6 +136,20 @@ local function row_of(ctx, profile, platform, arch)
   return row
 end
 
+-- The user's own override rows, nil: none.
+local function overrides_of(ctx, row)
+  local given = ctx.params.overrides
+  if text.trim(given) == "" then
+    return nil
+  elseif row.runtime == "gke" then
+    errors.raise {
+      code = "INVALID_REQUEST", reason = "override",
+      message = "parameter overrides: the benchmark of GPUDirect-TCPXO has no override rows; supply a runtime instead",
+    }
+  end
+  return platform.load_overrides(given, "parameter overrides")
+end
+
 -- The floor as it is written, nil when nobody asks for one.
 local function floor_of(ctx)
   if ctx.params.min_busbw then
@@ -145,8 +160,8 @@ local function floor_of(ctx)
 end
 
 -- The floor of the catalogue for a platform and an architecture, nil where it has none.
-local function catalogue_floor(platform, arch)
-  local written = (catalog.thresholds(objects.ALL_REDUCE, platform, arch) or {}).busBandwidthGBps
+local function catalogue_floor(on, arch)
+  local written = (catalog.thresholds(objects.ALL_REDUCE, on, arch) or {}).busBandwidthGBps
   local groups = written and catalog.parse_threshold(written)
   if groups and (#groups > 1 or #groups[1] > 1 or groups[1][1].op ~= ">=") then
     invalid("constraint", "the threshold \"%s\" of %s is no floor, such as \">= 300\"", text.printable(written),
@@ -207,12 +222,13 @@ end
 --- Name of the check and of its constraint.
 M.NAME = "nccl-all-reduce-bw"
 
---- What is asked: `{floor, floor_text, carrier, profiled, image, platform, arch, row, fleet, fabric, selector,
---- tolerations, min_size, max_size, min_bytes, max_bytes}`; min_size nil: the runtime's own; fleet: where it was read.
---- Skips the check when nothing is asked (`no-constraint`) or there is no benchmark for the hardware (`not-supported`).
---- Raises INVALID_REQUEST, verdicts `two-runtimes`, `runtime-unresolved`, `fabric`, `runtime-image`,
---- `benchmark-profile`, `constraint` and those of `supplied.check`; no verdicts `not-available`, `node-selector`,
---- `toleration`; where nobody says platform or architecture, what `aicr.fleet.read` raises.
+--- What is asked: `{floor, floor_text, carrier, profiled, image, platform, arch, row, fleet, fabric, overrides,
+--- selector, tolerations, min_size, max_size, min_bytes, max_bytes}`; min_size nil: the runtime's own; fleet: where it
+--- was read. Skips the check when nothing is asked (`no-constraint`) or there is no benchmark for the hardware
+--- (`not-supported`). Raises INVALID_REQUEST, verdicts `two-runtimes`, `runtime-unresolved`, `fabric`,
+--- `runtime-image`, `benchmark-profile`, `constraint` and those of `supplied.check`; no verdicts `not-available`,
+--- `override`, `node-selector`, `toleration`; where nobody says platform or architecture, what `aicr.fleet.read`
+--- raises.
 ---@param ctx aicr.ctx
 ---@return table
 function M.read(ctx)
@@ -236,6 +252,7 @@ function M.read(ctx)
     out.fabric, out.image = fabric_of(params.fabric), image.reference(params.runtime_image)
     out.platform, out.arch, out.fleet = target_of(ctx, profile)
     out.row = row_of(ctx, profile, out.platform, out.arch)
+    out.overrides = overrides_of(ctx, out.row)
     floor_text = floor_text or catalogue_floor(out.platform, out.arch)
   end
   if not floor_text then

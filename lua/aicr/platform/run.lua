@@ -18,7 +18,8 @@ M.MPIRUN = "/usr/local/mpi/bin/mpirun"
 M.MPI_SECONDS = 3600
 --- Permissions to make what the rows bring beside a runtime, for the `needs` of a check.
 M.NEEDS = {
-  "create computedomains.resource.nvidia.com anywhere", "create resourceclaimtemplates.resource.k8s.io anywhere",
+  "create computedomains.resource.nvidia.com anywhere if served",
+  "create resourceclaimtemplates.resource.k8s.io anywhere if served",
 }
 
 local SSH_OPTIONS <const> = "-o StrictHostKeyChecking=no -o ConnectionAttempts=10"
