@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 require "aicr_native"
 local binary = require "spec.support.binary"
+local files = require "spec.support.files"
 
 local TRY = "Try 'aicr-run --help' for more information.\n"
 local OK = "spec/fixtures/recordings/lyra-ok"
@@ -150,6 +151,16 @@ describe("--help", function()
       assert.is_true(#line < 80, line)
     end
     assert.is_true(count <= 60, count .. " lines")
+  end)
+  it("names the exit codes that the README has", function()
+    local said, codes = help.stdout:match "\nExit: ([^\n]*)\n", 0
+    for cell in files.read("README.md"):gmatch "\n| (%d[%d, ]*) |" do
+      for code in cell:gmatch "%d+" do
+        assert.match("%f[%d]" .. code .. "%f[%D]", said)
+        codes = codes + 1
+      end
+    end
+    assert.equal(8, codes)
   end)
   it("ends with four examples", function()
     local examples = help.stdout:match("\nExamples:\n(.*)$")
