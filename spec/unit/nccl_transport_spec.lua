@@ -98,6 +98,29 @@ describe("the transport", function()
     assert.equal("transport-unknown", err.reason)
   end)
 
+  it("is told by what was kept of a log that lost its beginning", function()
+    local keep, kept = transport.keeper()
+    for _, line in ipairs { "w0:1:1 [0] NCCL INFO Using network Socket", "w0:1:1 [0] NCCL INFO NET/Plugin: none",
+      "w0:1:1 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/Socket/0" } do
+      keep(line)
+    end
+    assert.is_nil(kept():find("Plugin", 1, true))
+    local evidence = transport.evidence(nccl.parse_debug "x\n", "x\n", kept())
+    assert.same({ "Socket", 1 }, { evidence.network, evidence.socket_channels })
+    assert.equal("wrong-transport", transport.fault(evidence, { fabric = { "efa" } }, 16).reason)
+    local whole = seen "Using network IB"
+    assert.equal(whole, transport.evidence(whole, "", kept()))
+    assert.is_nil(transport.evidence(nil, "", nil))
+  end)
+
+  it("keeps so much and no more", function()
+    local keep, kept = transport.keeper()
+    for _ = 1, 3000 do
+      keep("w0:1:1 [0] NCCL INFO Using network " .. ("x"):rep(1000))
+    end
+    assert.is_true(#kept() > 1024 * 1024 and #kept() < 1024 * 1024 + 4096)
+  end)
+
   it("is named", function()
     assert.equal("AWS Libfabric", transport.text(seen "Using network AWS Libfabric", 16))
     assert.equal("multi-node NVLink", transport.text(seen("Using network IB", WHOLE), 16))

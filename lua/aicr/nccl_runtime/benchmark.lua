@@ -174,8 +174,8 @@ local function describe_transport(ctx, seen)
 end
 
 -- Ends the check where it went another way than it had to; a good number over TCP says nothing of the fabric.
-local function require_transport(ctx, figure, size, look)
-  local seen = figure.evidence
+local function require_transport(ctx, figure, size, look, result)
+  local seen = transport.evidence(figure.evidence, result.log, result.kept)
   if seen then
     describe_transport(ctx, seen)
   end
@@ -213,7 +213,7 @@ function M.figure(ctx, request, source, size, result)
     ctx:fail(fault)
   end
   if size.transport then
-    require_transport(ctx, figure, size, source.platform.LOOK)
+    require_transport(ctx, figure, size, source.platform.LOOK, result)
   end
   return figure
 end
@@ -242,11 +242,16 @@ function M.run(ctx, request, source, size)
   local runtime, job, objects = source.platform.runtime(ctx, request, source, size, namespace)
   source.platform.preflight(ctx, size)
   local seen, log = source.platform.observed(source), nil
+  local keep, kept = transport.keeper()
+  local function line(written)
+    keep(written)
+    return shown(written)
+  end
   local result, err = ctx:try(training.run, ctx, {
     namespace = namespace, lock = "aicr-nccl-run-lock", prune = PREFIX, runtime = runtime,
     job = job or job_of(runtime, size), objects = objects,
     launcher = { job = "launcher", container = "node" }, workers = { job = "node", count = size.workers },
-    times = params.times(ctx.params), line = shown,
+    times = params.times(ctx.params), line = line,
     watch = seen and function(pod, kind)
       if kind ~= "DELETED" then
         seen:see(pod)
@@ -262,6 +267,7 @@ function M.run(ctx, request, source, size)
     end
     error(err, 0)
   end
+  result.kept = size.transport and kept()
   local fault = seen and seen:verdict(size.workers)
   if fault then
     fail(ctx, "wiring", fault)

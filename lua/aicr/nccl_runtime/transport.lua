@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- Over what a benchmark went, against what it had to go over (nccl-benchmark.md 0 decision 9, 7.5): NCCL takes TCP
 --- where it finds no fabric, and says no word of error. Pure; what NCCL said of itself is handed in.
-local errors = require "aicr.native.error"
 local benchmarks = require "aicr.nccl_runtime.benchmarks"
+local errors = require "aicr.native.error"
+local nccl = require "aicr.nccl"
 local text = require "aicr.native.text"
 
 local M = {}
@@ -110,6 +111,39 @@ local function has_net_channel(evidence)
     end
   end
   return false
+end
+
+-- Words of the lines that are kept, and bytes of all of them.
+local WORDS <const> = { "Using network ", "MNNVL ", " via NET/", "NET/OFI Selected ", "NET/IB : Using " }
+local KEPT_MAX <const> = 1024 * 1024
+
+--- Keeps what NCCL says of its transport while a log is followed: a long one has lost its beginning when it is read.
+---@return fun(line: string) keep
+---@return fun(): string kept
+function M.keeper()
+  local lines, bytes = {}, 0
+  return function(line)
+    for _, words in ipairs(bytes < KEPT_MAX and WORDS or {}) do
+      if line:find(words, 1, true) then
+        lines[#lines + 1], bytes = line, bytes + #line
+        return
+      end
+    end
+  end, function()
+    return table.concat(lines, "\n") .. "\n"
+  end
+end
+
+--- What NCCL said of itself in a log, with the lines that were kept of it where the log does not say which network.
+---@param evidence aicr.nccl.Evidence|nil of the log
+---@param log string
+---@param kept string|nil
+---@return aicr.nccl.Evidence|nil
+function M.evidence(evidence, log, kept)
+  if kept and (not evidence or #evidence.networks == 0) then
+    return nccl.parse_debug(kept .. log)
+  end
+  return evidence
 end
 
 --- Judges the transport: nil, or a fault `wrong-transport` for `ctx:fail`. Raises INTERNAL/`transport-unknown`, no
