@@ -222,6 +222,16 @@ describe("stdout that takes nothing", function()
     assert.equal(3, result.code)
     assert.equal("aicr-run: cannot write to standard output: No space left on device\n", result.stderr)
   end)
+  for _, words in ipairs {
+    { "--list" }, { "--explain", SUITE }, { "--dry-run", "--recording", OK, SUITE }, { "--list", "-f", "json" },
+    { "rbac", SUITE }, { "render", "--platform", "aws", "--arch", "h100" },
+  } do
+    it("is told, and is no success, of " .. words[1], function()
+      local result = binary.run(words, { stdout = ">/dev/full" })
+      assert.equal("aicr-run: cannot write to standard output: No space left on device\n", result.stderr)
+      assert.equal(3, result.code)
+    end)
+  end
   it("is no failure when its reader went away", function()
     local result = binary.run({ "--help" }, { stdout = "| true" })
     assert.equal("", result.stderr)

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- `--list` and `--explain`: what the selected checks are (cli-and-reports.md 6.6), also with `--format json`.
+local message = require "aicr.engine.message"
 local text = require "aicr.report.text"
 local ordered = require "aicr.report.ordered"
 local rbac = require "aicr.engine.rbac"
@@ -156,8 +157,7 @@ function M.print(job, host, width)
     end
     out = table.concat(parts, "\n")
   end
-  host.write("-", out)
-  return #job.plan > 0 and 0 or NOTHING
+  return message.print(host, out, #job.plan > 0 and 0 or NOTHING)
 end
 
 return M

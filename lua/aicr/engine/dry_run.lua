@@ -2,6 +2,7 @@
 --- `--dry-run`: the plan in its order, with every effective parameter and who set it. The cluster is
 --- not touched, so what only the cluster can tell is left open.
 local describe = require "aicr.engine.describe"
+local message = require "aicr.engine.message"
 local ordered = require "aicr.report.ordered"
 local plans = require "aicr.engine.plan"
 local platform = require "aicr.engine.platform"
@@ -146,12 +147,9 @@ function M.print(job, host, given)
   local why
   job.plan, why = plans.apply_platform(job.plan, job.platform, job.implicit)
   job.emptied = job.emptied or why
-  if job.reports.format == "json" then
-    host.write("-", json(job, given.version))
-  else
-    host.write("-", human(job, given.terminal.width, styles.new(given.terminal).plain))
-  end
-  return #job.plan > 0 and 0 or NOTHING
+  local out = job.reports.format == "json" and json(job, given.version)
+    or human(job, given.terminal.width, styles.new(given.terminal).plain)
+  return message.print(host, out, #job.plan > 0 and 0 or NOTHING)
 end
 
 return M

@@ -3,6 +3,8 @@
 local native = require "aicr.native.text"
 local text = require "aicr.report.text"
 
+local NO_VERDICT <const> = 3
+
 local M = {}
 
 --- The lines of a message, closed by a line end.
@@ -21,6 +23,20 @@ function M.format(m)
     end
   end
   return table.concat(lines, "\n") .. "\n"
+end
+
+--- Prints what a command was asked for to stdout, and says when it cannot be written whole.
+--- @param host table the border
+--- @param out string
+--- @param code integer|nil the exit code where it can be; nil: 0
+--- @return integer exit code
+function M.print(host, out, code)
+  local ok, why = host.write("-", out)
+  if ok then
+    return code or 0
+  end
+  host.write("stderr", M.format(("cannot write to standard output: %s"):format(why or "no reason given")))
+  return NO_VERDICT
 end
 
 --- `; did you mean "x"?` when a known word is near, else nothing.

@@ -332,21 +332,23 @@ end
 function M.print(job, host, terminal)
   M.wanted(job)
   local roles, name = M.roles(M.all(job, host)), name_of(job)
+  local out
   if job.reports.format == "json" then
-    host.write("-", as_json(name, roles))
+    out = as_json(name, roles)
   else
     local lines = head(job, name, roles)
     local body = yaml(name, roles)
-    host.write("-", table.concat(table.move(body, 1, #body, #lines + 1, lines), "\n") .. "\n")
+    out = table.concat(table.move(body, 1, #body, #lines + 1, lines), "\n") .. "\n"
+  end
+  local code = message.print(host, out, #job.plan == 0 and NOTHING or nil)
+  if code == NO_VERDICT then
+    return code
   end
   if not terminal.stdout_tty then
     say_bind(host, name, roles)
   end
   say_unknown(job, host)
-  if #job.plan == 0 then
-    return NOTHING
-  end
-  return #job.unknown > 0 and NO_VERDICT or 0
+  return #job.plan > 0 and #job.unknown > 0 and NO_VERDICT or code
 end
 
 return M

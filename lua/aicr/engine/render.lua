@@ -226,15 +226,12 @@ function M.run(given, host)
     return usage(host, problems)
   end
   local objects = objects_of(rendered.built, given.options.namespace)
-  if given.options.format == "json" then
-    host.write("-", as_json(rendered, objects))
-  else
-    host.write("-", head(rendered) .. documents.yaml(objects))
-  end
+  local code = message.print(host, given.options.format == "json" and as_json(rendered, objects)
+    or head(rendered) .. documents.yaml(objects))
   for _, warning in ipairs(rendered.warnings) do
     host.write("stderr", message.format("warning: " .. warning))
   end
-  return 0
+  return code
 end
 
 return M
