@@ -349,10 +349,28 @@ describe("the platform of a run", function()
     end)
   end
 
+  it("is told where the nodes look like another one, and where others look like that one too", function()
+    local function notes(name, options)
+      local target = { result = "2", record = { extra = { platform = name, platform_why = "node n: W" } } }
+      local _, _, _, report = engine { operands = { "node-health" }, options = options, endings = { target = target } }
+      return report.notes, report.target.platform_why
+    end
+    assert.same({ "the platform is aws, as --platform says; the nodes look like gcp (node n: W)" },
+      (notes("gcp", { platform = "aws" })))
+    assert.is_nil(select(2, notes("gcp", { platform = "aws" })))
+    assert.same({}, (notes("gcp", { platform = "gcp" })))
+    assert.same({}, (notes("gcp")))
+    assert.equal("node n: W", (select(2, notes "gcp")))
+    assert.same({ "the platform is mistral (node n: W): every cluster that Metal3 made looks so: --platform says"
+      .. " otherwise" }, (notes "mistral"))
+    assert.same({}, (notes("mistral", { platform = "mistral" })))
+  end)
+
   it("that is unknown is admitted where a check asks for one", function()
     local target = { ending = { how = "error", error = { message = "forbidden" } } }
     local _, _, _, report = engine { operands = { "gke-networks" }, endings = { target = target } }
-    assert.same({ "the platform is unknown (forbidden), so no check was skipped for it" }, report.notes)
+    assert.same({ "the platform is unknown (forbidden), so no check was skipped for it: --platform NAME"
+      .. " says it" }, report.notes)
     _, _, _, report = engine { operands = { "node-health" }, endings = { target = target } }
     assert.same({}, report.notes)
   end)

@@ -116,12 +116,19 @@ describe("looking at the target", function()
       local facts = look { node(row[1], row[2], "8") }
       assert.equal(row[3], facts.platform)
       assert.equal(row[3] == nil, facts.reason ~= nil)
+      assert.equal(row[3] ~= nil, facts.platform_why ~= nil)
     end)
   end
 
   it("guesses nothing for a mixed set, one unknown node, or none", function()
-    assert.is_nil(look({ node("gce://x"), node("aws:///x") }).platform)
-    assert.is_nil(look({ node("gce://x"), node(nil) }).platform)
+    local mixed = look { node("gce://x"), node("aws:///x"), node("gce://y") }
+    assert.is_nil(mixed.platform)
+    assert.equal("the nodes are of more than one platform: gcp 2 (node \"n\": its provider ID starts with gce://), aws 1"
+      .. " (node \"n\": its provider ID starts with aws://)", mixed.reason)
+    local unknown = look { node("gce://x"), node(nil), node("k3s://x") }
+    assert.is_nil(unknown.platform)
+    assert.equal("2 nodes do not say which platform this is, such as node \"n\": it has no provider ID", unknown.reason)
+    assert.equal("there are no nodes", look({}).reason)
     assert.same({ 0, 0 }, { look({}).gpu_nodes, look({}).gpus })
     assert.is_nil(look({}).platform)
   end)

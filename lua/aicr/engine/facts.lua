@@ -30,7 +30,8 @@ local function read(event)
     return { reason = reason_of(event), server_version = opt(extra.server_version) }
   end
   return {
-    platform = opt(extra.platform), gpu_nodes = opt(extra.gpu_nodes), gpus = opt(extra.gpus),
+    platform = opt(extra.platform), platform_why = opt(extra.platform_why),
+    gpu_nodes = opt(extra.gpu_nodes), gpus = opt(extra.gpus),
     gpu_nodes_empty = opt(extra.gpu_nodes_empty),
     reason = opt(extra.reason), server_version = opt(extra.server_version),
   }
@@ -40,7 +41,7 @@ end
 --- @param host table the border
 --- @param context table of the run
 --- @param limit_ms integer|nil the run's time limit
---- @return table platform, gpu_nodes, gpus, gpu_nodes_empty, reason, server_version
+--- @return table platform, platform_why, gpu_nodes, gpus, gpu_nodes_empty, reason, server_version
 --- @return string|nil the signal that came meanwhile
 function M.read(host, context, limit_ms)
   local source = host.embedded(PATH)

@@ -3,6 +3,7 @@
 local advice = require "aicr.engine.advice"
 local catalogs = require "aicr.engine.catalog"
 local declared = require "aicr.engine.declared"
+local detect = require "aicr.platform.detect"
 local describe = require "aicr.engine.describe"
 local doctor = require "aicr.engine.doctor"
 local dry_run = require "aicr.engine.dry_run"
@@ -124,11 +125,22 @@ local function prepare(given, host, problems)
   return job
 end
 
---- Says that the platform could not be told, where a check asks for one.
+local WHO <const> = { option = "--platform", recipe = "the recipe", suite = "the suite" }
+
+--- Says that the nodes look like another platform than was said, or only look like that one; that the platform could
+--- not be told, where a check asks for one.
 local function platform_note(job, out)
+  local target = job.target
+  if target.observed and target.platform ~= target.observed then
+    out[#out + 1] = ("the platform is %s, as %s says; the nodes look like %s (%s)"):format(target.platform,
+      WHO[target.platform_from], target.observed, target.platform_why or "?")
+  elseif target.platform_from == "nodes" and detect.TRAPS[target.platform] then
+    out[#out + 1] = ("the platform is %s (%s): %s"):format(target.platform, target.platform_why or "?",
+      detect.TRAPS[target.platform])
+  end
   for _, item in ipairs(job.plan) do
     if #(item.meta.platforms or {}) > 0 and not job.target.platform then
-      out[#out + 1] = ("the platform is unknown (%s), so no check was skipped for it"):format(
+      out[#out + 1] = ("the platform is unknown (%s), so no check was skipped for it: --platform NAME says it"):format(
         job.target_reason or "no cluster was looked at")
       return
     end
@@ -248,7 +260,7 @@ local function look_at_target(job, cluster, context)
     server_version = cluster.server_version or found.server_version,
     recording = job.options.recording,
     platform = name or found.platform, platform_from = name and from or found.platform and "nodes",
-    observed = found.platform, gpu_nodes = found.gpu_nodes, gpus = found.gpus,
+    observed = found.platform, platform_why = found.platform_why, gpu_nodes = found.gpu_nodes, gpus = found.gpus,
     gpu_nodes_empty = found.gpu_nodes_empty,
   }
   return signal

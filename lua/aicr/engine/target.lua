@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- Looks at the nodes once, for the head of the report and the platform of the run. It is started
 --- like a check; what it finds it records as extra: gpu_nodes, gpus, gpu_nodes_empty (marked as GPU
---- nodes, without a GPU), platform, or a reason.
+--- nodes, without a GPU), platform and platform_why, or a reason.
 local detect = require "aicr.platform.detect"
+local value = require "aicr.platform.value"
 
 -- What is read of each node: of thousands, the rest would be most of the work.
 local FIELDS <const> = {
@@ -24,25 +25,46 @@ local function is_marked(node)
     or labels["feature.node.kubernetes.io/pci-10de.present"] == "true"
 end
 
---- The platform of one node, nil where it would be a guess.
+--- The platform of one node, nil where it would be a guess, and why.
 local function platform_of(node)
-  local name, told = detect.platform_of(node)
+  local name, told, why = detect.platform_of(node)
   if told then
-    return name
+    return name, why
   end
   local labels, id = node.metadata.labels or {}, node.spec and node.spec.providerID or ""
-  return id == "" and labels["cloud.google.com/gke-accelerator"] and "gcp" or nil
+  if id == "" and labels["cloud.google.com/gke-accelerator"] then
+    return "gcp", "it has the label cloud.google.com/gke-accelerator"
+  end
+  return nil, why
 end
 
+-- Counts the nodes of each platform, "unknown" for those that say none, and keeps the first one with its reason.
 local function note_platform(seen, node)
-  local name = platform_of(node)
-  if not name then
-    seen.unknown = true
-  elseif seen.name and seen.name ~= name then
-    seen.mixed = true
-  else
-    seen.name = name
+  local name, why = platform_of(node)
+  name = name or "unknown"
+  local of = seen[name]
+  if not of then
+    of = { name = name, count = 0, why = ("node %s: %s"):format(value.quoted(node.metadata.name or ""), why) }
+    seen[name], seen[#seen + 1] = of, of
   end
+  of.count = of.count + 1
+end
+
+-- The platform and why, or why it is not known.
+local function decide(seen)
+  if #seen == 1 and seen[1].name ~= "unknown" then
+    return seen[1].name, seen[1].why
+  elseif #seen == 0 then
+    return nil, nil, "there are no nodes"
+  elseif seen.unknown then
+    return nil, nil, ("%d nodes do not say which platform this is, such as %s"):format(seen.unknown.count,
+      seen.unknown.why)
+  end
+  local words = {}
+  for i, of in ipairs(seen) do
+    words[i] = ("%s %d (%s)"):format(of.name, of.count, of.why)
+  end
+  return nil, nil, "the nodes are of more than one platform: " .. table.concat(words, ", ")
 end
 
 return {
@@ -71,13 +93,7 @@ return {
     end
     local facts = { gpu_nodes = gpu_nodes, gpus = gpus }
     facts.gpu_nodes_empty = empty > 0 and empty or nil
-    if seen.mixed then
-      facts.reason = "the nodes are of more than one platform"
-    elseif seen.unknown or not seen.name then
-      facts.reason = "the nodes do not say which platform this is"
-    else
-      facts.platform = seen.name
-    end
+    facts.platform, facts.platform_why, facts.reason = decide(seen)
     ctx:extra(facts)
     return ("%d GPU nodes, %d GPUs"):format(gpu_nodes, gpus)
   end,

@@ -75,7 +75,8 @@ local function counted(counts)
   return table.concat(words, ", ")
 end
 
-local TRAPS <const> = {
+--- Platforms that nodes of others look like too.
+M.TRAPS = {
   mistral = "every cluster that Metal3 made looks so: --platform says otherwise",
 }
 
@@ -106,7 +107,7 @@ function M.detect_platform(nodes, opts)
         :format(counted(counts), table.concat(whys, ", ")),
     }
   end
-  first.note = TRAPS[first.platform]
+  first.note = M.TRAPS[first.platform]
   if not first.told then
     first.note = "onprem is what is left; --platform says otherwise"
   end

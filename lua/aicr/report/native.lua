@@ -124,6 +124,7 @@ function M.render(run)
         run.strict == true),
     "target", object("context", null(target.context), "platform", null(target.platform),
       "platform_from", null(target.platform_from),
+      "platform_why", target.platform_from == "nodes" and opt(target.platform_why) or nil,
       "server_version", null(target.server_version), "gpu_nodes", null(target.gpu_nodes),
       "gpus", null(target.gpus), "gpu_nodes_empty", opt(target.gpu_nodes_empty),
       "recording", null(target.recording), "insecure", opt(target.insecure)),
