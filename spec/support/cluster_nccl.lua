@@ -24,8 +24,8 @@ local LABELS <const> = {
   "cloud.google.com/gke-accelerator", GPU .. ".product", "node.kubernetes.io/instance-type",
 }
 
--- Waits short enough for a test; a name ends as those of the check's parameters.
-local PARAMS <const> = {
+--- Waits short enough for a test, by the check's parameters.
+M.PARAMS = {
   probe_image = "aicr.local/busybox:1", trainer_interval = "200ms", webhook_interval = "100ms", log_interval = "100ms",
   look_interval = "1s", cleanup_timeout = "60s",
 }
@@ -162,7 +162,7 @@ end
 ---@return table run
 function M.start(how)
   local args = { "--recipe", how.recipe or M.RECIPE, "--log-level", "trace", how.only and M.CHECK or M.SUITE }
-  for _, from in ipairs { PARAMS, how.params or {} } do
+  for _, from in ipairs { M.PARAMS, how.params or {} } do
     for name, value in pairs(from) do
       args[#args + 1] = "--set"
       args[#args + 1] = ("%s.%s=%s"):format(M.CHECK, name, value)

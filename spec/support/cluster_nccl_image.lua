@@ -107,6 +107,74 @@ function M.make()
   files.remove(folder)
 end
 
+--- The image of the built benchmark on aws h100, by its own name, and others of what its log may be: `BUILT .. name`.
+M.AWS = "public.ecr.aws/hpc-cloud/nccl-tests:cuda12.8.1-efa1.43.2-ofiv1.16.3-ncclv2.27.7-1-testsv2.16.9"
+M.BUILT = "aicr.local/nccl-built:"
+
+-- As mpirun on ranks by the hostfile; it ends as $AICR_CODE says.
+local BUILT_MPIRUN <const> = [[#!/bin/sh
+case "$*" in
+"-N $2 --allow-run-as-root --mca plm_rsh_args "*" NCCL_DEBUG=INFO "*/all_reduce_perf*" -b 8 -e 16G -f 2 -n 20 -N 1") ;;
+*) echo "mpirun: $*"; exit 2 ;;
+esac
+[ "$(grep -c "slots=$2" /etc/mpi/hostfile)" = 2 ] || { cat /etc/mpi/hostfile; exit 2; }
+cat /logs/$AICR_LOG
+exit ${AICR_CODE:-0}
+]]
+local BUILT_SSHD <const> = [[#!/bin/sh
+[ "$*" = -De ] && [ -s /root/.ssh/authorized_keys ] || exit 2
+trap 'exit 255' TERM
+while :; do nc -l -p 22 </dev/null >/dev/null 2>&1 || sleep 1; done &
+while :; do sleep 1 & wait $!; done
+]]
+
+-- Lines of NCCL, as its ranks write them.
+local function said(...)
+  local lines = {}
+  for i, message in ipairs { ... } do
+    lines[i] = ("worker-0:21:21 [0] NCCL INFO %s\n"):format(message)
+  end
+  return table.concat(lines)
+end
+
+local function channel(path)
+  return "Channel 00/0 : 0[0] -> 8[0] [send] via " .. path
+end
+
+local EFA <const> = said("Using network AWS Libfabric",
+  "NET/OFI Selected provider is efa, fabric is efa-direct (found 32 nics)", channel "NET/AWS Libfabric/0/GDRDMA")
+
+-- What there is of them: log, and exit code.
+local BUILT <const> = {
+  efa = { EFA .. log.log { min = 8, busbw = 487.87 } },
+  slow = { EFA .. log.log { min = 8, busbw = 191.40 } },
+  wrong = { EFA .. log.log { min = 8, wrong = { [1 << 34] = 3 } }, 1 },
+  socket = { said("Using network Socket", channel "NET/Socket/0") .. log.log { min = 8, busbw = 487.87 } },
+  ib = { said("NET/IB : Using [0]mlx5_0:1/IB [RO]; OOB eth0:10.2.0.7<0>", "Using network IB", channel "NET/IB/0/GDRDMA")
+    .. log.log { min = 8, busbw = 380.0 } },
+  nvlink = { said("Using network Socket", "MNNVL 1 cliqueId 7ffe cliqueSize 8 cliqueRank 5")
+    .. log.log { min = 8, busbw = 838.07, ranks = 8 } },
+}
+
+--- Makes the images of the built benchmark on both nodes.
+function M.make_built()
+  local folder = files.folder()
+  M.base(folder)
+  for _, path in ipairs { "/usr/local/mpi/bin/mpirun", "/opt/amazon/openmpi/bin/mpirun" } do
+    sh("mkdir -p %s%s", folder, path:match "^(.*)/")
+    M.program(folder .. path, BUILT_MPIRUN)
+  end
+  M.program(folder .. "/usr/sbin/sshd", BUILT_SSHD)
+  for name, one in pairs(BUILT) do
+    files.write(folder .. "/logs/" .. name, one[1])
+  end
+  for name, one in pairs(BUILT) do
+    M.image(M.BUILT .. name, folder, { "AICR_LOG=" .. name, ("AICR_CODE=%d"):format(one[2] or 0) })
+  end
+  M.image(M.AWS, folder, { "AICR_LOG=efa" })
+  files.remove(folder)
+end
+
 local MANIFEST <const> = "application/vnd.docker.distribution.manifest.v2+json"
 local NODES <const> = { "n1", "n2" }
 local served
