@@ -63,6 +63,7 @@ end
 -- The choice of a row.
 
 local PLACEMENTS <const> = { oop = true, ip = true, worst = true }
+local REPEATS <const> = { median = true, slowest = true }
 
 local function median(values)
   table.sort(values)
@@ -99,8 +100,22 @@ local function groups_of(rows, opts)
   return groups
 end
 
+-- The row of the least bandwidth; of one whose bandwidth is no number before all others.
+local function slowest_row(group, placement)
+  local found
+  for _, row in ipairs(group) do
+    local busbw, least = row[placement].busbw, found and found[placement].busbw
+    if busbw ~= busbw then
+      return row
+    elseif not found or busbw < least then
+      found = row
+    end
+  end
+  return found
+end
+
 -- nil when a repeat has no figures there.
-local function figures_of(group, placement)
+local function figures_of(group, placement, repeats)
   local columns = { busbw = {}, algbw = {}, time_us = {} }
   local wrong, finite = 0, true
   for i, row in ipairs(group) do
@@ -117,19 +132,23 @@ local function figures_of(group, placement)
     end
     wrong = wrong and figures.wrong and wrong + math.min(figures.wrong, math.maxinteger - wrong)
   end
-  local first = group[1]
+  local one = repeats == "slowest" and slowest_row(group, placement)
+  for name, values in pairs(columns) do
+    columns[name] = one and one[placement][name] or median(values)
+  end
+  local first = one or group[1]
   return {
     size = first.size, type = first.type, redop = first.redop, root = first.root, line = first.line,
     placement = placement, repeats = #group, wrong = wrong, finite = finite,
-    busbw = median(columns.busbw), algbw = median(columns.algbw), time_us = median(columns.time_us),
+    busbw = columns.busbw, algbw = columns.algbw, time_us = columns.time_us,
   }
 end
 
-local function slowest(groups, placement)
+local function slowest(groups, placement, repeats)
   local found
   for _, group in ipairs(groups) do
     for _, at in ipairs(placement == "worst" and { "oop", "ip" } or { placement }) do
-      local figures = figures_of(group, at)
+      local figures = figures_of(group, at, repeats)
       if figures and (not found or figures.busbw < found.busbw) then
         found = figures
       end
@@ -222,8 +241,10 @@ function M.select(run, opts)
   local placement = opts.placement or "oop"
   if not PLACEMENTS[placement] then
     error(("placement must be oop, ip or worst, not %s"):format(tostring(placement)), 2)
+  elseif opts.repeats ~= nil and not REPEATS[opts.repeats] then
+    error(("repeats must be median or slowest, not %s"):format(tostring(opts.repeats)), 2)
   end
-  local s = slowest(groups_of(run.rows, opts), placement)
+  local s = slowest(groups_of(run.rows, opts), placement, opts.repeats)
   if not s then
     return nil
   end

@@ -19,6 +19,11 @@ local FLOAT <const> = 4
 -- first row may be cut.
 local MESSAGE_MAX <const> = 3800
 
+-- The row to judge by. A mean of the cycles of `-N` would hide one that was slow.
+local function select_row(run)
+  return nccl.select(run, { repeats = "slowest" })
+end
+
 --- A fault or an error about a subject, with a hint where the log shows a signature.
 local function about(subject, reason, message, hint)
   return {
@@ -225,15 +230,17 @@ local function check_row(figure, ranks, wanted, log)
   end
 end
 
--- Size, time, algbw and busbw of each size, once.
+-- Size, time, algbw and busbw of each size, once: of its slowest repeat.
 local function curve_of(rows)
-  local curve, seen = {}, {}
+  local curve, slowest = {}, {}
   for _, row in ipairs(rows) do
-    local oop = row.oop
-    if finite(oop.busbw) and finite(oop.algbw) and finite(oop.time_us) and not seen[row.size] then
-      seen[row.size] = true
-      curve[#curve + 1] = { size = row.size, time_us = oop.time_us, algbw = oop.algbw, busbw = oop.busbw }
+    local oop, known = row.oop, slowest[row.size]
+    if finite(oop.busbw) and finite(oop.algbw) and finite(oop.time_us) and not (known and known.busbw <= oop.busbw) then
+      slowest[row.size] = { size = row.size, time_us = oop.time_us, algbw = oop.algbw, busbw = oop.busbw }
     end
+  end
+  for _, point in pairs(slowest) do
+    curve[#curve + 1] = point
   end
   table.sort(curve, function(a, b)
     return a.size < b.size
@@ -286,12 +293,12 @@ end
 -- as many ranks and nodes.
 local function slowest_run(runs, asked)
   local last = runs[#runs]
-  local selection = last and last.complete and nccl.select(last)
+  local selection = last and last.complete and select_row(last)
   local found, slowest, others = last, selection and selection.busbw, 0
   for i = 1, selection and #runs - 1 or 0 do
     local run = runs[i]
     local own = run.op == last.op and run.complete and #run.errors == 0 and run.group_ranks == last.group_ranks
-      and #run.hosts == #last.hosts and nccl.select(run)
+      and #run.hosts == #last.hosts and select_row(run)
     if own and own.size >= (wanted_size(run, own, asked) or math.huge) then
       others = others + 1
       if own.busbw < slowest then
@@ -340,7 +347,7 @@ function M.read(log, termination, asked)
   if run then
     check_launch(run, log, asked)
   end
-  local selection, said = run and nccl.select(run), message_figure(rows)
+  local selection, said = run and select_row(run), message_figure(rows)
   local wanted = wanted_size(run, selection, asked)
   local figure = choose(run, selection, said, wanted, log, rows, result.runs)
   check_table(figure, run, result.runs, log)
@@ -418,6 +425,9 @@ function M.measure(ctx, figure, log, want)
   end
   if (figure.others or 0) > 0 then
     ctx:evidence("the log has %d whole runs; the slowest is judged", figure.others + 1)
+  end
+  if (figure.repeats or 1) > 1 then
+    ctx:evidence("%s was measured %d times; the slowest is judged", size_text(figure.size), figure.repeats)
   end
   local image = want.image and (" (runtime image: %s)"):format(want.image) or ""
   ctx:evidence("%.2f GB/s%s at %s, by the %s; constraint %s", figure.busbw, image, size_text(figure.size), figure.from,

@@ -112,6 +112,31 @@ describe("of several runs in a log", function()
   end)
 end)
 
+describe("of several cycles in a run", function()
+  -- The rows of all logs in the table of the first.
+  local function cycles(first, ...)
+    local more = {}
+    for _, log in ipairs { ... } do
+      for line in log:gmatch "[^\n]+\n" do
+        more[#more + 1] = line:find "^ +%d" and line or nil
+      end
+    end
+    return with_row(first, table.concat(more))
+  end
+
+  local slow <const> = nccl_log.log { busbw = 10.0 }
+  for name, log in pairs { first = cycles(slow, whole), last = cycles(whole, slow), ["one of three"] = cycles(whole,
+    slow, whole) } do
+    it("the slow one is judged: " .. name, function()
+      local figure = verdict.read(log, nil, ASKED)
+      assert.same({ 10.0, 0 }, { figure.busbw, figure.others })
+      assert.is_true(figure.repeats > 1)
+      assert.same({ 25, 10.0 }, { #figure.curve, figure.curve[25].busbw })
+      assert.is_true(figure.curve[20].busbw < 10.0)
+    end)
+  end
+end)
+
 describe("a sweep", function()
   it("of sizes that no float fills ends at the whole floats", function()
     local log = nccl_log.log { min = 1000, max = 2000 }

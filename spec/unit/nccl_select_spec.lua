@@ -104,6 +104,17 @@ describe("the choice", function()
     assert.equal(2.0, nccl.select(run, { placement = "ip" }).busbw)
   end)
 
+  it("is the slowest of the repeats where that is asked for", function()
+    local run = run_of(H .. row(64, "float", 3, 2) .. row(64, "float", 1, 9) .. row(64, "float", 2, 9, "7") .. END)
+    local s = nccl.select(run, { repeats = "slowest" })
+    assert.same({ 1.0, 3, 7, run.rows[2].line }, { s.busbw, s.repeats, s.wrong, s.line })
+    assert.equal(2.0, nccl.select(run, { repeats = "median" }).busbw)
+    assert.equal(2.0, nccl.select(run, { repeats = "slowest", placement = "ip" }).busbw)
+    run = run_of(H .. row(64, "float", 3, 2) .. row(64, "float", "nan", 9) .. END)
+    local problems = nccl.select(run, { repeats = "slowest" }).problems
+    assert.equal("not-finite", problems[#problems])
+  end)
+
   it("never passes on what is not finite", function()
     for _, figure in ipairs { "inf", "nan", "-nan" } do
       local problems = nccl.select(run_of(H .. row(64, "float", figure, 5) .. END)).problems
@@ -143,5 +154,6 @@ describe("the choice", function()
 
   it("refuses an unknown placement", function()
     assert.has_error(function() return nccl.select(run_of(H), { placement = "best" }) end)
+    assert.has_error(function() return nccl.select(run_of(H), { repeats = "best" }) end)
   end)
 end)

@@ -169,6 +169,7 @@ function nccl.busbw(op, bytes, seconds, ranks) end
 ---@class aicr.nccl.SelectOpts
 ---@field size? integer the size to look at; default: the largest
 ---@field placement? "oop"|"ip"|"worst" default "oop"; "worst": the slower of both
+---@field repeats? "median"|"slowest" which of a size that was measured several times; default "median"
 ---@field type? string
 ---@field redop? string
 ---@field root? integer
@@ -180,7 +181,7 @@ function nccl.busbw(op, bytes, seconds, ranks) end
 ---@field redop? string
 ---@field root? integer
 ---@field placement "oop"|"ip" where the figures are from
----@field busbw number the median of the repeats
+---@field busbw number the median of the repeats, or their slowest
 ---@field algbw number the median of the repeats
 ---@field time_us number the median of the repeats
 ---@field repeats integer whole rows of this size (-N)
