@@ -175,6 +175,13 @@ static bool write_fd(int fd, const char *data, size_t len, const char **message)
 
     if (n < 0 && errno == EINTR)
       continue;
+    /* Who shares the description may have made it not wait. */
+    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+      struct pollfd room = {.fd = fd, .events = POLLOUT};
+
+      poll(&room, 1, -1);
+      continue;
+    }
     if (n < 0)
       return failed(message, strerror(errno));
     data += n;

@@ -213,6 +213,43 @@ static void test_atomic(void **state)
   assert_false(aicr_file_write("/dev/full", "x", 1, &interrupt, NULL));
 }
 
+/* A program that shares stdout may have made it not wait for its reader. */
+static void test_stdout_that_does_not_wait(void **state)
+{
+  enum { SIZE = 300000 };
+  char *text = calloc(1, SIZE);
+  int ends[2], before = dup(STDOUT_FILENO), status = -1;
+  pid_t reader;
+  bool ok;
+
+  (void)state;
+  assert_non_null(text);
+  assert_int_equal(pipe(ends), 0);
+  fflush(stdout);
+  reader = fork();
+  if (reader == 0) {
+    size_t total = 0;
+    ssize_t n;
+
+    close(ends[1]);
+    usleep(50000);
+    while ((n = read(ends[0], text, SIZE)) > 0)
+      total += (size_t)n;
+    _exit(total == SIZE ? 0 : 1);
+  }
+  close(ends[0]);
+  fcntl(ends[1], F_SETFL, O_NONBLOCK);
+  dup2(ends[1], STDOUT_FILENO);
+  close(ends[1]);
+  ok = aicr_file_write("-", text, SIZE, &interrupt, NULL);
+  dup2(before, STDOUT_FILENO);
+  close(before);
+  free(text);
+  assert_true(ok);
+  assert_int_equal(waitpid(reader, &status, 0), reader);
+  assert_int_equal(status, 0);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -221,6 +258,7 @@ int main(void)
       cmocka_unit_test(test_below),
       cmocka_unit_test(test_list),
       cmocka_unit_test(test_atomic),
+      cmocka_unit_test(test_stdout_that_does_not_wait),
       cmocka_unit_test(test_fifo),
       cmocka_unit_test(test_fifo_interrupted),
   };
