@@ -44,14 +44,12 @@ local function label(product)
   end
 end
 
--- What nodes offer, or null for each.
+-- What nodes offer; without GPUs null for each.
 local function resources(gpus)
-  local amounts = { [GPU] = gpus, [EFA] = gpus and tostring(gpus * 4) or json.null, [RDMA] = gpus }
+  local some = gpus and tostring(gpus) or json.null
+  local amounts = { [GPU] = some, [EFA] = gpus and tostring(gpus * 4) or json.null, [RDMA] = some }
   for i = 0, 3 do
-    amounts[NETWORKS .. i] = gpus
-  end
-  for name, amount in pairs(amounts) do
-    amounts[name] = amount and amount ~= json.null and tostring(amount) or json.null
+    amounts[NETWORKS .. i] = some
   end
   return amounts
 end
