@@ -50,8 +50,17 @@ static bool is_not(const char *got, const char *wanted)
   return got[0] == '\0' || differs(got, wanted);
 }
 
+/* A review (authentication.k8s.io, authorization.k8s.io) is answered and not
+ * stored: no name is made for it, also where generateName asks for one. */
+static bool is_review(const struct kube_resource *r)
+{
+  static const char end[] = "Review";
+  size_t len = strlen(r->kind), tail = sizeof end - 1;
+  return len > tail && strcmp(r->kind + len - tail, end) == 0;
+}
+
 /* What it has to be called: by what it was asked for, or by the text that it
- * was made from. A review has no name, what gets one of the server has any. */
+ * was made from; what gets its name of the server has any. */
 struct called {
   char name[KUBE_NAME_MAX + 1]; /* "": anything */
   bool none;
@@ -69,7 +78,8 @@ static bool is_called(const struct kube_request *rq, struct called *c,
   const cJSON *meta = kube_json_member(sent, "metadata");
   kube_set_text(c->name, sizeof c->name, kube_json_text(meta, "name"));
   c->none =
-      c->name[0] == '\0' && kube_json_text(meta, "generateName")[0] == '\0';
+      is_review(&rq->resource) ||
+      (c->name[0] == '\0' && kube_json_text(meta, "generateName")[0] == '\0');
   bool ok = sent != NULL;
   cJSON_Delete(sent);
   return ok;

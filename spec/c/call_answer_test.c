@@ -20,6 +20,10 @@
   }
 #define FIRST     "list /api/v1/nodes limit=500\n"
 #define ONE(name) "get /api/v1/nodes/" name " limit=500\n"
+#define GENERATED "{\"metadata\":{\"generateName\":\"p-\"}}"
+#define REVIEW                                                                 \
+  "{\"kind\":\"SelfSubjectReview\",\"apiVersion\":\"authentication.k8s.io/"    \
+  "v1\",\"metadata\":{}}"
 
 struct row {
   const char *what;
@@ -182,6 +186,21 @@ static const struct row table[] = {
      "get deploy ns=a name=d sub=scale",
      "object {\"kind\":\"Scale\",\"apiVersion\":\"autoscaling/v1\"}",
      "get /apis/apps/v1/namespaces/a/deployments/d/scale limit=500\n"},
+    {"a review, for which no name is made",
+     {HTTP(201, REVIEW)},
+     "create selfsubjectreviews",
+     "object " REVIEW,
+     "create /apis/authentication.k8s.io/v1/selfsubjectreviews limit=500\n"},
+    {"an object for which no name was made",
+     {HTTP(201, "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{}}")},
+     "create pods ns=a",
+     "INTERNAL/unexpected-response 201",
+     "create /api/v1/namespaces/a/pods limit=500\n"},
+    {"an object for which a name was made",
+     {HTTP(201, POD_P)},
+     "create pods ns=a",
+     "object " POD_P,
+     "create /api/v1/namespaces/a/pods limit=500\n"},
 };
 
 static void test_row(void **state)
@@ -192,7 +211,13 @@ static void test_row(void **state)
   struct kube_client *c = kube_client_open(fake_init(&fake, row->answers));
   aicr_buf_init(&fake.log, 1 << 16);
   aicr_buf_init(&out, 1 << 16);
-  ask_text(c, row->question, &out);
+  struct asked a;
+  read_question(row->question, &a);
+  if (a.spec.verb == KUBE_CREATE) {
+    a.spec.body = GENERATED;
+    a.spec.body_len = sizeof GENERATED - 1;
+  }
+  ask(c, &a.spec, &out);
   assert_string_equal(out.data, row->result);
   assert_string_equal(fake.log.data, row->requests);
   aicr_buf_free(&out);
