@@ -18,12 +18,13 @@ static void drop_transfer(struct kube_call *call)
 }
 
 /* Whoever follows can go on from the last line that he took. */
-static void fall_behind(struct kube_call *call)
+static bool fall_behind(struct kube_call *call)
 {
   call->failure.transport = KUBE_TRANSPORT_CUT;
-  aicr_fail(&call->error, AICR_SERVICE_UNAVAILABLE, "stream-overflow",
-            "%s %s: more came than was read, the connection was given up",
-            call->failure.verb, call->failure.resource);
+  return aicr_fail(
+      &call->error, AICR_SERVICE_UNAVAILABLE, "stream-overflow",
+      "%s %s: more came than was read, the connection was given up",
+      call->failure.verb, call->failure.resource);
 }
 
 static void hold(struct kube_call *call, bool held)
@@ -47,20 +48,27 @@ static void compact(struct kube_call *call)
   }
 }
 
-/* What came is put behind what waits. A recording gives a text whole. */
+/* What came is put behind what waits, which stays when there is no room. A
+ * recording gives a text whole. */
 static bool add_part(struct kube_call *call, struct aicr_buf *body)
 {
-  if (call->lines_taken >= call->lines.len - call->lines_taken) {
+  struct aicr_buf *b = &call->lines;
+  bool fits = body->len <= b->max - b->len;
+  if (!fits || call->lines_taken >= b->len - call->lines_taken) {
     compact(call); /* each byte is moved once for each that was taken */
   }
-  if (call->rq.text && call->lines.len == 0) {
-    struct aicr_buf empty = call->lines;
-    call->lines = *body;
-    call->lines.max = body->max > empty.max ? body->max : empty.max;
+  if (call->rq.text && b->len == 0) {
+    struct aicr_buf empty = *b;
+    *b = *body;
+    b->max = body->max > empty.max ? body->max : empty.max;
     *body = empty;
     return true;
   }
-  return aicr_buf_add(&call->lines, body->data, body->len);
+  if (body->len > b->max - b->len) {
+    return fall_behind(call);
+  }
+  return aicr_buf_room(b, body->len) ? aicr_buf_add(b, body->data, body->len)
+                                     : kube_call_no_memory(&call->error);
 }
 
 void kube_call_take_part(struct kube_call *call, struct kube_answer *answer)
@@ -71,11 +79,6 @@ void kube_call_take_part(struct kube_call *call, struct kube_answer *answer)
   if (answer->body.len > 0 && !add_part(call, &answer->body)) {
     drop_transfer(call);
     call->stream_failed = true;
-    if (call->lines.no_memory) {
-      kube_call_no_memory(&call->error);
-    } else {
-      fall_behind(call);
-    }
   }
   kube_answer_free(answer);
   hold(call, call->lines.len - call->lines_taken > TEXT_AHEAD_MAX);

@@ -529,43 +529,12 @@ static void test_without_memory(void **state)
   assert_true(torture(call_body, answers) > 10);
 }
 
-/* A stream of which something always waits: what was taken is given up. */
-static void test_never_drained(void **state)
-{
-  static const char two[] = "{\"a\":1}\n{\"a\":2}\n";
-  static const struct kube_call_spec events = {
-      .verb = KUBE_WATCH, .resource = "nodes", .stream = true};
-  static const struct fake_answer answers[] = {{0}};
-  struct fake f;
-  (void)state;
-  struct kube_client *c = kube_client_open(fake_init(&f, answers));
-  struct kube_call *call = kube_client_start(c, &events, NULL);
-  const char *text = NULL;
-  size_t len = 0;
-  for (unsigned i = 0; i < 10000; i++) {
-    struct kube_answer part = {.http = 200, .attempts = 1, .more = true};
-    aicr_buf_init(&part.body, 1 << 20);
-    assert_true(aicr_buf_adds(&part.body, two));
-    assert_true(kube_call_take(call, &part));
-    for (unsigned k = 0; k < (i == 0 ? 1 : 2); k++) {
-      assert_int_equal(kube_call_next(call, &text, &len), KUBE_CALL_ITEM);
-      assert_int_equal(text[5], "12"[(k + (i > 0)) % 2]);
-    }
-    assert_true(call->lines.len < 8 * sizeof two);
-  }
-  kube_client_close(c);
-}
-
 int main(void)
 {
   static const struct CMUnitTest single[] = {
-      cmocka_unit_test(test_item_types),
-      cmocka_unit_test(test_undeclared),
-      cmocka_unit_test(test_facts),
-      cmocka_unit_test(test_side_by_side),
-      cmocka_unit_test(test_closing),
-      cmocka_unit_test(test_without_memory),
-      cmocka_unit_test(test_never_drained),
+      cmocka_unit_test(test_item_types), cmocka_unit_test(test_undeclared),
+      cmocka_unit_test(test_facts),      cmocka_unit_test(test_side_by_side),
+      cmocka_unit_test(test_closing),    cmocka_unit_test(test_without_memory),
   };
   struct rows rows = {0};
   for (size_t i = 0; i < COUNT(table); i++) {
