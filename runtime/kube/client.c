@@ -13,8 +13,6 @@
 #include "kube/record_call.h"
 #include "kube/status.h"
 
-#define PAGE_SIZE 500u
-
 struct kube_client *kube_client_open(struct kube_backend *backend)
 {
   struct kube_client *c = aicr_calloc(1, sizeof *c);
@@ -249,7 +247,7 @@ static bool restart(struct kube_call *call)
   aicr_free(call->marked_page);
   call->page = NULL;
   call->marked_page = NULL;
-  call->next_mark = 0;
+  call->pages = call->next_mark = 0;
   kube_call_end_page(call);
   if (!kube_call_send(call, &call->error)) {
     kube_call_fail(call);

@@ -421,6 +421,32 @@ static void test_without_memory(void **state)
   aicr_buf_free(&packed);
 }
 
+/* A list that begins again is as old as its new first page. */
+static void test_begins_again(void **state)
+{
+#define EMPTY(version, token)                                                  \
+  {                                                                            \
+    200, J,                                                                    \
+        "{\"kind\":\"NodeList\",\"apiVersion\":\"v1\",\"metadata\":{"          \
+        "\"resourceVersion\":\"" version "\",\"continue\":\"" token            \
+        "\"},\"items\":[]}",                                                   \
+        KUBE_TRANSPORT_OK, false                                               \
+  }
+  static const struct fake_answer answers[] = {
+      EMPTY("7", "t1"),
+      {410, J, "{\"kind\":\"Status\",\"reason\":\"Expired\"}",
+       KUBE_TRANSPORT_OK, false},
+      EMPTY("9", "")};
+  struct fake f;
+  (void)state;
+  struct kube_client *c = open_fake(&f, answers);
+  struct kube_call *call = kube_client_start(c, &nodes, NULL);
+  assert_int_equal(take(c, call, 0, 1).end, KUBE_CALL_END);
+  assert_log(&f, LIST NEXT("t1") LIST);
+  assert_string_equal(kube_call_resource_version(call), "9");
+  close_fake(&f, c);
+}
+
 int main(void)
 {
   static const struct CMUnitTest tests[] = {
@@ -430,6 +456,7 @@ int main(void)
       cmocka_unit_test(test_broken),
       cmocka_unit_test(test_other_token),
       cmocka_unit_test(test_goes_round),
+      cmocka_unit_test(test_begins_again),
       cmocka_unit_test(test_packed),
       cmocka_unit_test(test_packed_cut),
       cmocka_unit_test(test_packed_nonsense),
