@@ -204,6 +204,14 @@ describe("its log", function()
     assert.equal("speed: transport (AWS Libfabric), launch and values were sound", ctx.measured[2].why)
   end)
 
+  it("names the adapters by their links", function()
+    local ok, _, ctx = judge({
+      "NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB [2]mlx5_an0:1/RoCE [RO]; OOB eth0:1.1.1.1<0>",
+      "Using network IB", "Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0" }, { fabric = { "ib" } })
+    assert.is_true(ok)
+    assert.truthy(table.concat(ctx.evidences, "\n"):find("3 adapters: 2 IB, 1 RoCE", 1, true))
+  end)
+
   it("fails over TCP, however good the number is, with where to look", function()
     local ok, err, _, source = judge({ "Using network Socket", "Channel 00/0 : 0[0] -> 8[0] [send] via NET/Socket/0" },
       { fabric = { "efa" } })

@@ -43,6 +43,8 @@ local ROWS <const> = {
     "ok" },
   { "RoCE for InfiniBand", { fabric = { "ib" } }, { "Using network IB", ROCE, channel "NET/IB/5" }, "wrong-transport",
     "NCCL used IB over links of kind RoCE, where it is to use ib" },
+  { "InfiniBand beside an adapter of the node's own network", { fabric = { "ib" } }, { "Using network IB",
+    "NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_an0:1/RoCE [RO]; OOB eth0:10.2.0.7<0>", channel "NET/IB/0" }, "ok" },
   { "InfiniBand for RoCE", { fabric = { "roce" } }, { "Using network IB", IB, channel "NET/IB/5" }, "wrong-transport" },
   { "either", { fabric = { "ib", "roce" } }, { "Using network IB", ROCE, channel "NET/IB/5" }, "ok" },
   { "InfiniBand for EFA", { fabric = { "efa" } }, { "Using network IB", IB, channel "NET/IB/5" }, "wrong-transport" },

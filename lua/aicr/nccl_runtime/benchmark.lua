@@ -155,6 +155,19 @@ local function tail(log, lines, bytes)
   return log:sub(math.max(from + 1, #log - bytes + 1, 1))
 end
 
+-- How many adapters have which link: "8 IB, 1 RoCE".
+local function links_text(devices)
+  local counts, links, words = {}, {}, {}
+  for _, device in ipairs(devices) do
+    links[#links + 1] = not counts[device.link] and device.link or nil
+    counts[device.link] = (counts[device.link] or 0) + 1
+  end
+  for i, link in ipairs(links) do
+    words[i] = ("%d %s"):format(counts[link], text.printable(link))
+  end
+  return table.concat(words, ", ")
+end
+
 -- What NCCL said of the way that it took, as evidence.
 local function describe_transport(ctx, seen)
   local paths = {}
@@ -164,6 +177,9 @@ local function describe_transport(ctx, seen)
   end
   ctx:evidence("channels: %s", #paths == 0 and "none seen"
     or table.concat(paths, ", ", 1, math.min(#paths, PATHS_SHOWN)))
+  if #seen.ib.devices > 0 then
+    ctx:evidence("%d adapters: %s", #seen.ib.devices, links_text(seen.ib.devices))
+  end
   if seen.mnnvl ~= nil then
     ctx:evidence("multi-node NVLink %s%s", seen.mnnvl and "used" or "not used",
       seen.clique_size and (", %d ranks in a domain"):format(seen.clique_size) or "")

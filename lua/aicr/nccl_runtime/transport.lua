@@ -81,11 +81,14 @@ local function wrong_network(evidence, want)
   elseif want.fabric and not allows(want, family) or not want.fabric and family == "socket" then
     return wrong("NCCL used the network %s, where it is to use %s", used, wanted_text(want))
   end
-  for _, link in ipairs(family == "ib" and want.fabric and links_of(evidence) or {}) do
-    if not allows(want, family, link) then
-      return wrong("NCCL used %s over links of kind %s, where it is to use %s", used, text.printable(link),
-        wanted_text(want))
-    end
+  -- Beside the fabric's adapters a node may have one of its own network, which NCCL lists too.
+  local links, is_there = family == "ib" and want.fabric and links_of(evidence) or {}, false
+  for _, link in ipairs(links) do
+    is_there = is_there or allows(want, family, link)
+  end
+  if #links > 0 and not is_there then
+    return wrong("NCCL used %s over links of kind %s, where it is to use %s", used,
+      text.printable(table.concat(links, " and ")), wanted_text(want))
   end
 end
 
