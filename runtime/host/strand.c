@@ -158,7 +158,7 @@ void aicr_strand_begin(lua_State *L, struct aicr_task *t)
 void aicr_strand_add(lua_State *L, struct aicr_task *t)
 {
   luaL_checktype(L, -1, LUA_TFUNCTION);
-  if (t->strand_count >= AICR_STRANDS_MAX)
+  if (t->strand_count > AICR_STRANDS_MAX)
     luaL_error(L, "more than %d functions side by side", AICR_STRANDS_MAX);
   new_strand(L, t, t->current, AICR_WAIT_DONE, 1);
 }

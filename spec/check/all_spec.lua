@@ -33,6 +33,15 @@ describe("ctx:all", function()
     assert.equal("pass", run [[ctx:expect("results", ctx:all {}, "==", {})]].outcome)
   end)
 
+  it("takes 1000 functions and says of more that they are too many", function()
+    local body = [[
+    local many = {}
+    for i = 1, %d do many[i] = function() return i end end
+    ctx:must("the last", ctx:all(many)[%d], "==", %d)]]
+    assert.equal("pass", run(body:format(1000, 1000, 1000)).outcome)
+    assert.matches("more than 1000 functions side by side", run(body:format(1001, 1, 1)).message, 1, true)
+  end)
+
   it("waits side by side", function()
     local got = run [[
     local t = {}

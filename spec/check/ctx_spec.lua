@@ -41,6 +41,10 @@ describe("ctx:expect", function()
     { "{}, 'same_list', {}", true }, { "{1}, 'same_list', {}", false }, { "nil, 'same_list', {}", false },
     { "{2, 1}, 'same_set', {1, 2}", true }, { "{1, 1}, 'same_set', {1}", false }, { "{1}, 'same_set', {1, 1}", false },
     { "{{a=1}}, 'same_set', {{a=1}}", true }, { "nil, 'same_set', {}", false },
+    { "{1, nil, 3}, 'same_list', {1}", false }, { "{1, nil, 3}, 'same_set', {1}", false },
+    { "{a = 1}, 'same_list', {}", false }, { "{a = 1}, 'same_set', {}", false },
+    { "{1, a = 2}, 'same_list', {1}", false }, { "{1, a = 2}, 'same_set', {1}", false },
+    { "{nil, 'x'}, 'contains', 'x'", true }, { "{nil, 'x'}, 'contains', nil", false },
   }
   for _, row in ipairs(rows) do
     it(("%s is %s"):format(row[1], row[2]), function()
@@ -55,7 +59,11 @@ describe("ctx:expect", function()
     end)
   end
 
-  for _, row in ipairs { "'8', '==', 8", "8, '==', '8'", "'8', '~=', 8", "'9', '>=', 8", "9, '>=', '8'" } do
+  for _, row in ipairs {
+    "'8', '==', 8", "8, '==', '8'", "'8', '~=', 8", "'9', '>=', 8", "9, '>=', '8'",
+    "{1}, 'same_list', {1, nil, 3}", "{}, 'same_list', {a = 1}", "{}, 'same_set', {a = 1}",
+    "math.huge, '>=', 8", "-math.huge, '<', 8", "8, '<=', math.huge", "8, '>', -math.huge",
+  } do
     it(row .. " is the check's slip, no verdict", function()
       local got = run(("    ctx:expect('it', %s)"):format(row))
       assert.equal("error", got.outcome, got.message)
@@ -92,6 +100,12 @@ describe("ctx:expect", function()
     assert.same({}, got.evidence or {})
   end)
 
+  it("shows a table that is no list as it is, not what a list of it would lack", function()
+    local text = require "aicr.report.text"
+    local lines = text.expectation { what = "set", op = "same_set", expected = { 1 }, actual = { a = 1 } }
+    assert.same({ 'set: got {"a":1}, required same_set [1]' }, lines)
+  end)
+
   it("gives the rows of a list that differs", function()
     local got = run([[ctx:expect("order", {"a", "c"}, "same_list", {"a", "b", "c"}, {key = "place"})]])
     local diff = got.details.diff
@@ -115,6 +129,13 @@ describe("ctx:measure", function()
     { "-111, 'dB', {op='>=', value=-100, tolerance=0.1}", false },
     { "-95, 'dB', {op='<=', value=-100, tolerance=0.1}", true },
   }
+  it("has no verdict on a rate in no time", function()
+    for _, value in ipairs { "1 / 0", "-1 / 0" } do
+      local got = run(("    ctx:measure('busbw', %s, 'GB/s', {op='>=', value=300})"):format(value))
+      assert.equal("error", got.outcome, got.message)
+      assert.equal("script", got.reason)
+    end
+  end)
   for _, row in ipairs(rows) do
     it(row[1], function()
       local got = run(("    ctx:measure('busbw', %s)"):format(row[1]))

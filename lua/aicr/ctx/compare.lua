@@ -57,9 +57,20 @@ local function same_kind(actual, wanted, op)
   end
 end
 
+-- The least of nothing, or a rate in no time, was not observed and would be above every floor.
+local function finite(actual, wanted, op)
+  for _, v in ipairs { actual or false, wanted or false } do
+    if v == math.huge or v == -math.huge then
+      error(("expect: %s %s %s compares what is not finite: was anything measured?"):format(M.show(actual), op,
+        M.show(wanted)), 0)
+    end
+  end
+end
+
 local function ordered(op)
   return function(actual, wanted)
     same_kind(actual, wanted, op)
+    finite(actual, wanted, op)
     if type(wanted) ~= "number" then
       error(("expect: the operator %s needs a number on the right, got %s"):format(op, type(wanted)), 0)
     end
@@ -77,25 +88,35 @@ local function ordered(op)
   end
 end
 
-local function need_list(v, side, op)
-  if type(v) ~= "table" then
-    error(("expect: the operator %s needs a list as the %s value, got %s"):format(op, side, type(v)), 0)
-  end
-  return v
-end
-
--- The members of a list as they are, without its metatable.
+-- The members of a list as they are, without its metatable; nil where a member is missing or has another key than its
+-- place, which a comparison of the others would not see.
 local function members(list)
-  local found = {}
-  for i = 1, rawlen(list) do
+  local found, n = {}, 0
+  for _ in next, list do
+    n = n + 1
+  end
+  for i = 1, n do
     found[i] = rawget(list, i)
+    if found[i] == nil then
+      return nil
+    end
   end
   return found
 end
 
+local function need_list(v, op)
+  local list = type(v) == "table" and members(v)
+  if not list then
+    error(("expect: the operator %s needs a list on the right, got %s"):format(op,
+      type(v) == "table" and "a table with keys, or with a nil in it" or type(v)), 0)
+  end
+  return list
+end
+
 local function has(list, value)
-  for _, x in ipairs(members(list)) do
-    if equal(x, value, 0) then
+  for i = 1, rawlen(list) do
+    local member = rawget(list, i)
+    if member ~= nil and equal(member, value, 0) then
       return true
     end
   end
@@ -164,11 +185,11 @@ M.operators = {
     return type(actual) == "table" and has(actual, wanted)
   end,
   same_list = function(actual, wanted, opts)
-    need_list(wanted, "wanted", "same_list")
-    if type(actual) ~= "table" then
+    wanted = need_list(wanted, "same_list")
+    actual = type(actual) == "table" and members(actual)
+    if not actual then
       return false
     end
-    actual, wanted = members(actual), members(wanted)
     local ok = #actual == #wanted
     for i = 1, #wanted do
       ok = ok and equal(actual[i], wanted[i], 0)
@@ -176,11 +197,11 @@ M.operators = {
     return ok, not ok and list_diff(actual, wanted, opts) or nil
   end,
   same_set = function(actual, wanted)
-    need_list(wanted, "wanted", "same_set")
-    if type(actual) ~= "table" then
+    wanted = need_list(wanted, "same_set")
+    actual = type(actual) == "table" and members(actual)
+    if not actual then
       return false
     end
-    actual, wanted = members(actual), members(wanted)
     local missing, unexpected = without(wanted, actual), without(actual, wanted)
     if #missing + #unexpected == 0 then
       return true

@@ -217,7 +217,8 @@ end
 function M.expectation(e, most)
   local what, op = tostring(opt(e.what) or "value"), opt(e.op)
   local expected, actual = opt(e.expected), opt(e.actual)
-  if op == "same_set" and type(expected) == "table" and type(actual) == "table" then
+  if op == "same_set" and type(expected) == "table" and type(actual) == "table"
+    and (#actual > 0 or next(actual) == nil) then
     local lines = {}
     add_side(lines, what, "missing", missing_from(expected, actual), most)
     add_side(lines, what, "unexpected", missing_from(actual, expected), most)
