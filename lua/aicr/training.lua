@@ -129,7 +129,7 @@ local function run_job(run)
   local follower, runtime, job = run.follower, placed(run, run.options.runtime), placed(run, run.options.job)
   follower:run_job(function(trying)
     objects.make_runtime(runtime)
-    local stored = objects.read_runtime(runtime.metadata.name, run.namespace, run.times.runtime)
+    local stored = objects.read_runtime(runtime, run.times.runtime)
     if run.options.created then
       run.options.created(stored)
     end

@@ -98,13 +98,18 @@ local function pods_of(options, change)
   return pods
 end
 
--- Runs it: how {delivered, log, termination, change (of pods), err (of training), failed (its log)}.
+-- Runs it: how {delivered, stored (changes what the server keeps), log, termination, change (of pods), err (of
+-- training), failed (its log)}.
 local function run(how)
   local ctx, given = fake(), nil
   local benchmark, platform = load(function(_, options)
     given = options
     if options.created then
-      options.created(options.runtime)
+      local stored = tree.copy(options.runtime)
+      if how.stored then
+        how.stored(tree.pod_template(stored, "node"))
+      end
+      options.created(stored)
     end
     for _, pod in ipairs(pods_of(options, how.change)) do
       options.watch(pod, "ADDED")
@@ -186,6 +191,23 @@ describe("the benchmark", function()
     assert.is_false(ok)
     assert.same({ "INTERNAL", "worker-wiring", "wiring" }, { err.fail.code, err.fail.reason, err.fail.details.subject })
   end)
+
+  local changes = {
+    ["an environment variable"] = function(template)
+      table.insert(template.spec.containers[1].env, { name = "NCCL_NET", value = "Socket" })
+    end,
+    ["one value"] = function(template) template.spec.hostNetwork = true end,
+    ["other networks"] = function(template) template.metadata.annotations[gke.INTERFACES_ANNOTATION] = "[]" end,
+    ["a sidecar"] = function(template) table.insert(template.spec.containers, { name = "mesh" }) end,
+    ["a node selector"] = function(template) template.spec.nodeSelector = { pool = "y" } end,
+  }
+  for what, change in pairs(changes) do
+    it("is not run where the server keeps a worker with other content: " .. what, function()
+      local ok, err = run { delivered = true, stored = change, request = { image = "registry.example/x:1" } }
+      assert.is_false(ok)
+      assert.same({ "INTERNAL", "object-changed", false }, { err.code, err.reason, err.verdict })
+    end)
+  end
 
   it("fails over other networks than those that were delivered", function()
     local ok, err = run { delivered = true, change = function(pod)

@@ -36,7 +36,7 @@
 ---@field watch? fun(pod: table, kind: "ADDED"|"MODIFIED"|"DELETED") each state of each worker pod that was seen,
 --- from before the first one exists until the launcher has succeeded; a DELETED one may have metadata only
 ---@field complete? fun(text: string): boolean is the launcher's log whole? One that is not is read again
----@field created? fun(runtime: table) the runtime as the server stored it
+---@field created? fun(runtime: table) the runtime as the server stored it, before the TrainJob is made
 ---@field line? fun(line: string): string? each line of the launcher's log while it runs, as far as it can be
 --- followed; what it gives is shown as progress
 ---@field failed? fun(text: string) what attachment `launcher.log` says, when the launcher did not succeed
@@ -63,8 +63,9 @@ local training = {}
 --- Raises, none of them a verdict unless it says so: CONFLICT/`namespace-foreign`, `namespace-in-use`, `locked`,
 --- `lock-lost`; TIMEOUT/`namespace-terminating`, `trainer-not-ready`, `runtime-not-visible`, `job-terminating`,
 --- `launcher-missing`, `launcher-timeout`; NOT_FOUND/`not-found` (no Trainer: a verdict where it is declared);
---- INTERNAL/`launcher-failed`, `launcher-deleted`, `job-failed`; INTERNAL with the reason of a request that failed when
---- the runtime or the log is concerned; else what the client raises.
+--- INTERNAL/`launcher-failed`, `launcher-deleted`, `job-failed`, `object-changed` (the server keeps another runtime or
+--- TrainJob than was sent); INTERNAL with the reason of a request that failed when the runtime or the log is concerned;
+--- else what the client raises.
 ---@param ctx aicr.ctx
 ---@param options aicr.training.Options
 ---@return aicr.training.Result

@@ -91,6 +91,8 @@ M.FIXES = {
   ["namespace-foreign"] = OTHERS, ["namespace-in-use"] = OTHERS, ["locked"] = OTHERS, ["lock-lost"] = OTHERS,
   ["namespace-terminating"] = "See what holds it: kubectl get namespaces | grep aicr-nccl; kubectl describe namespace"
     .. " NAME",
+  ["object-changed"] = "Find what changes it, and leave namespaces aicr-nccl-perf-* out of that: kubectl get"
+    .. " mutatingwebhookconfigurations -o yaml | grep -B9 -A9 -E 'trainer.kubeflow.org|\"\\*\"'",
   ["runtime-not-visible"] = AGAIN, ["job-terminating"] = AGAIN,
   ["launcher-missing"] = "See what JobSet and Trainer say: kubectl get trainjobs,jobsets,events -A; nodes with room for"
     .. " the launcher: kubectl describe nodes",

@@ -274,7 +274,10 @@ function M.run(ctx, request, source, size)
       end
     end,
     complete = function(written) return written:find("Avg bus bandwidth", 1, true) ~= nil end,
-    created = source.shipped and function(stored) record_provenance(ctx, source.shipped, stored) end,
+    created = source.shipped and function(stored)
+      record_provenance(ctx, source.shipped, stored)
+      derive.guard_stored(source.shipped, stored, request)
+    end,
     failed = function(written) log = written end,
   })
   if err then

@@ -154,22 +154,55 @@ local function added(shipped, derived)
   return new
 end
 
+-- The paths at which two templates differ outside of what the benchmark owns or adds, and of others that may differ.
+local function outside(shipped, derived, others)
+  local found, new = {}, added(shipped, derived)
+  for _, path in ipairs(paths.changed(shipped, derived)) do
+    if not paths.overlaps(path, OWNED_PATHS) and not new[path] and not paths.overlaps(path, others) then
+      found[#found + 1] = path
+    end
+  end
+  return #found > 0 and text.printable(table.concat(found, ", ")) or nil
+end
+
 --- Refuses a derived worker that differs from the shipped one elsewhere than in what the benchmark owns or adds (5.4b,
 --- guard). Raises INTERNAL, reason `derivation`: our defect, no verdict.
 ---@param shipped table pod template
 ---@param derived table pod template
 function M.guard(shipped, derived)
-  local outside, new = {}, added(shipped, derived)
-  for _, path in ipairs(paths.changed(shipped, derived)) do
-    if not paths.overlaps(path, OWNED_PATHS) and not new[path] then
-      outside[#outside + 1] = path
-    end
-  end
-  if #outside > 0 then
+  local found = outside(shipped, derived, {})
+  if found then
     errors.raise {
       code = "INTERNAL", reason = "derivation",
       message = ("the benchmark's worker would differ from that of %s outside of what the benchmark owns, at %s")
-        :format(gke.RUNTIME, text.printable(table.concat(outside, ", "))),
+        :format(gke.RUNTIME, found),
+    }
+  end
+end
+
+-- What of a worker the user's own nodes, tolerations and image replace (5.4).
+local REPLACED <const> = {
+  selector = { "spec.nodeSelector" }, tolerations = { "spec.tolerations" },
+  image = { ("spec.initContainers[%s].image"):format(WORKER), "spec.initContainers[fix-ssh-perms].image",
+    "spec.containers[fix-ssh-perms].image" },
+}
+
+--- The guard again, of the runtime that the API server keeps: defaults and webhooks may have changed it since. Raises
+--- INTERNAL, reason `object-changed`, no verdict; INVALID_REQUEST, reasons of `gke.node_template`.
+---@param shipped table ClusterTrainingRuntime
+---@param stored table TrainingRuntime
+---@param request table of `request.read`
+function M.guard_stored(shipped, stored, request)
+  local others = {}
+  for field, list in pairs(REPLACED) do
+    table.move(request[field] and list or {}, 1, request[field] and #list or 0, #others + 1, others)
+  end
+  local found = outside(gke.node_template(shipped), gke.node_template(stored), others)
+  if found then
+    errors.raise {
+      code = "INTERNAL", reason = "object-changed",
+      message = ("the benchmark's worker is kept by the API server with other content than that of %s, at %s: the"
+        .. " number would not speak for what is delivered"):format(gke.RUNTIME, found),
     }
   end
 end

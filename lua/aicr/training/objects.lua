@@ -4,6 +4,7 @@ local api = require "aicr.training.api"
 local errors = require "aicr.native.error"
 local failure = require "aicr.failure"
 local native = require "aicr.native.task"
+local stored = require "aicr.training.stored"
 
 local M = {}
 
@@ -57,16 +58,19 @@ function M.make_other(object)
   end
 end
 
---- Reads the runtime as it was stored. Raises TIMEOUT/`runtime-not-visible`; else by `aicr.failure`'s
---- runtime_read_code.
+--- Reads the runtime as it was stored. Raises TIMEOUT/`runtime-not-visible`, INTERNAL/`object-changed`; else by
+--- `aicr.failure`'s runtime_read_code.
+--- @param object table as it was sent
 --- @param time table {text=, ms=}
-function M.read_runtime(name, namespace, time)
+function M.read_runtime(object, time)
+  local name, namespace = object.metadata.name, object.metadata.namespace
   local ends = native.monotonic() + time.ms
   while true do
-    local stored = api.wrapped(failure.runtime_read_code, ("the runtime %s cannot be read back"):format(name), api.find,
+    local found = api.wrapped(failure.runtime_read_code, ("the runtime %s cannot be read back"):format(name), api.find,
       api.RUNTIMES, name, namespace)
-    if stored then
-      return stored
+    if found then
+      stored.require(object, found)
+      return found
     elseif native.monotonic() >= ends then
       api.raise("TIMEOUT", "runtime-not-visible", "the runtime %s was made and cannot be read after %s", name,
         time.text)
@@ -120,6 +124,7 @@ local function made_before(object)
 end
 
 --- Makes the TrainJob: again while the webhook does not see the runtime, and after removing an old one of that name.
+--- Raises TIMEOUT/`runtime-not-visible`, INTERNAL/`object-changed`; what the client raises.
 --- @param ctx aicr.ctx
 --- @param object table with our labels and its namespace
 --- @param times table webhook, webhook_every, replace: {text=, ms=}
@@ -132,11 +137,9 @@ function M.make_job(ctx, object, times, trying)
   while true do
     trying(true)
     local ok, made = pcall(api.create, object)
-    if ok then
-      return made
-    end
-    local own = api.is(made, "already-exists") and made_before(object)
+    local own = ok and made or api.is(made, "already-exists") and made_before(object)
     if own then
+      stored.require(object, own)
       return own
     end
     trying(false)
