@@ -299,3 +299,31 @@ describe(NAME .. " on a recording", function()
     end)
   end
 end)
+
+describe("nodes that it does not run on", function()
+  local function with_third(change)
+    return nodes(function(items)
+      local third = json.decode(json.encode(items[2]))
+      third.metadata.name = "lyra-gpu-c"
+      change(third)
+      items[3] = third
+    end)
+  end
+  local function cordon(node) node.spec.unschedulable = true end
+  local function empty(node) node.status.allocatable["nvidia.com/gpu"] = "0" end
+
+  local rows = {
+    { "are none", nil, nil, 2, nil },
+    { "are cordoned", with_third(cordon), nil, 3, "cordoned: lyra-gpu-c" },
+    { "offer no GPU", with_third(empty), nil, 3, "offers no GPU that pods can use: lyra-gpu-c" },
+    { "are wanted by the recipe", nil, recipe_with { "criteria: {", "criteria: {nodes: 4, " }, 4, nil },
+  }
+  for _, row in ipairs(rows) do
+    it("are told, and not verified, when they " .. row[1], function()
+      local check = run { cluster = row[2], recipe = row[3] }
+      assert.same({ verified = 2, total = row[4] }, check.coverage)
+      local said = json.encode(check.evidence)
+      assert.truthy(not row[5] or said:find(row[5], 1, true), said)
+    end)
+  end
+end)

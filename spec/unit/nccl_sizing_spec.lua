@@ -76,11 +76,42 @@ describe("the nodes of the benchmark", function()
     end)
   end
 
-  it("are told with those that are cordoned", function()
-    local list = { node("a", "8"), node("b", "8"), node("c", "8", {}, { unschedulable = true }) }
-    assert.equal("c", sizing.of(list, {}).cordoned)
-    list[3] = nil
-    assert.is_nil(sizing.of(list, {}).cordoned)
+  local GKE <const> = "cloud.google.com/gke-accelerator"
+  local MEGA <const> = { [GKE] = "nvidia-h100-mega-80gb" }
+  local function capacity(one, gpus)
+    one.status.capacity = { ["nvidia.com/gpu"] = gpus }
+    return one
+  end
+  local left = {
+    { "nobody", node("c", "0"), {}, nil },
+    { "one without a number", node("c", nil), {}, nil },
+    { "one that is cordoned", node("c", "8", {}, { unschedulable = true }), {}, "cordoned: c" },
+    { "one whose plug-in offers none of its GPUs", capacity(node("c", "0"), "8"), {},
+      "offers no GPU that pods can use: c" },
+    { "one whose plug-in is not there", node("c", nil, MEGA), {}, "offers no GPU that pods can use: c" },
+    { "one that feature discovery knows", node("c", "0", { ["nvidia.com/gpu.present"] = "true" }), {},
+      "offers no GPU that pods can use: c" },
+    { "one that was chosen", node("c", "0", { pool = "x", [GKE] = "y" }), { selector = { pool = "x" } },
+      "offers no GPU that pods can use: c" },
+    { "not one that was not chosen", node("c", "0", MEGA), { selector = { pool = "x" } }, nil },
+    { "not one of another product", node("c", "0", product "NVIDIA-L4"), { product = "NVIDIA-H100-" }, nil },
+    { "not one of another accelerator", node("c", "0", { [GKE] = "nvidia-l4" }), { product = "NVIDIA-H100-" }, nil },
+    { "one that does not say its product", capacity(node("c", "0"), "8"), { product = "NVIDIA-H100-" },
+      "offers no GPU that pods can use: c" },
+  }
+  for _, row in ipairs(left) do
+    it("leave out " .. row[1], function()
+      local labels = { pool = "x", ["nvidia.com/gpu.product"] = H100, [GKE] = MEGA[GKE] }
+      local size, fault = sizing.of({ node("a", "8", labels), row[2], node("b", "8", labels) }, row[3])
+      assert.is_nil(fault)
+      assert.same({ 2, row[4] and 3 or 2 }, { size.workers, size.seen })
+      assert.equal(row[4], size.left_out)
+    end)
+  end
+
+  it("name those that are left out where none is left", function()
+    local _, fault = sizing.of({ node("a", "0", MEGA), node("b", "8", {}, { unschedulable = true }) }, {})
+    assert.truthy(fault.message:find("cordoned: b; offers no GPU that pods can use: a", 1, true), fault.message)
   end)
 
   it("names no more than ten nodes", function()

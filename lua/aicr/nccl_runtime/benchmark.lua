@@ -50,11 +50,28 @@ local function fewer_than_asked(ctx, size)
   end
 end
 
+-- Nodes that it does not run on are not verified.
+local function covered(ctx, size)
+  local criteria = type(ctx.recipe) == "table" and ctx.recipe.criteria
+  local asked = ctx.params.nodes or type(criteria) == "table" and criteria.nodes
+  local total = math.max(size.seen, math.type(asked) == "integer" and asked or 0)
+  ctx:coverage { verified = size.workers, total = total }
+  if size.left_out then
+    ctx:evidence("GPU nodes that were left out: %s", size.left_out)
+  end
+  if size.workers < total then
+    size.covers = ("%d of %d GPU nodes%s"):format(size.workers, total, size.left_out
+      and (" (left out: %s)"):format(size.left_out) or "")
+  end
+  return size
+end
+
 --- The nodes of the benchmark. Ends the check when they are not enough.
 ---@param ctx aicr.ctx
 ---@param request table of `request.read`
 ---@param source table of `source.choose`
----@return table size of `sizing.of`; of a platform's own `size` more
+---@return table size of `sizing.of`, and covers: words where not all nodes are verified; of a platform's own `size`
+--- more
 function M.size(ctx, request, source)
   if source.platform.size then
     local size = source.platform.size(ctx, request)
@@ -75,10 +92,7 @@ function M.size(ctx, request, source)
   end
   size.min_bytes = source.platform.MIN_BYTES
   ctx:evidence("%d workers with %d GPUs each: %s", size.workers, size.gpus, table.concat(size.nodes, " "))
-  if size.cordoned then
-    ctx:evidence("GPU nodes that are cordoned were left out: %s", size.cordoned)
-  end
-  return size
+  return covered(ctx, size)
 end
 
 -- A fault of what was measured ends the check; it says what it was about.

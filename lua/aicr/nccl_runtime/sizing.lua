@@ -11,26 +11,39 @@ local tree = require "aicr.nccl_runtime.tree"
 local M = {}
 
 local GPU <const>, PRODUCT <const> = "nvidia.com/gpu", "nvidia.com/gpu.product"
+-- Labels that say that a node has GPUs, also where its device plug-in offers none: of GPU feature discovery, of GKE.
+local PRESENT <const>, ACCELERATOR <const> = "nvidia.com/gpu.present", "cloud.google.com/gke-accelerator"
+-- Why a node with GPUs is left out.
+local CORDONED <const>, EMPTY <const> = "cordoned", "offers no GPU that pods can use"
 --- What is read of each node.
-M.FIELDS = { "metadata.name", "metadata.labels", "spec.unschedulable", 'status.allocatable["nvidia.com/gpu"]' }
+M.FIELDS = {
+  "metadata.name", "metadata.labels", "spec.unschedulable", 'status.allocatable["nvidia.com/gpu"]',
+  'status.capacity["nvidia.com/gpu"]',
+}
 
 -- Names in a message.
 local SHOWN_MAX <const> = 10
 
-local function gpus_of(node)
-  local allocatable = tree.dig(node, "status", "allocatable", GPU)
-  if allocatable == nil then
+local function count_of(node, where)
+  local amount = tree.dig(node, "status", where, GPU)
+  if amount == nil then
     return 0
   end
-  local ok, count = pcall(quantity.value, allocatable)
+  local ok, count = pcall(quantity.value, amount)
   if not ok or count < 0 then
     errors.raise {
       code = "INTERNAL", reason = "gpu-count",
-      message = ("node %s: allocatable %s is no number of GPUs: %s"):format(text.printable(node.metadata.name), GPU,
-        text.printable(tostring(allocatable))),
+      message = ("node %s: %s %s is no number of GPUs: %s"):format(text.printable(tree.text(node, "metadata", "name")
+        or ""), where, GPU, text.printable(tostring(amount))),
     }
   end
   return count
+end
+
+-- Does a node say that it has GPUs, whatever its device plug-in offers?
+local function has_gpus(node, labels)
+  return labels[PRESENT] == "true" or (labels[ACCELERATOR] or "") ~= "" or (labels[PRODUCT] or "") ~= ""
+    or count_of(node, "capacity") > 0
 end
 
 local function names_of(nodes)
@@ -42,24 +55,26 @@ local function names_of(nodes)
   return table.concat(names, ", ", 1, math.min(#names, SHOWN_MAX)) .. more
 end
 
--- The nodes with GPUs: those that pods may be put on, and those that are cordoned.
+-- The nodes with GPUs: those that pods may use, and those that are left out, with the reason.
 local function gpu_nodes(list)
-  local open, cordoned = {}, {}
+  local open, left = {}, {}
   for _, node in ipairs(list) do
-    local gpus = gpus_of(node)
-    if gpus > 0 then
-      local into = tree.dig(node, "spec", "unschedulable") == true and cordoned or open
-      into[#into + 1] = {
-        name = tree.text(node, "metadata", "name") or "", gpus = gpus, labels = tree.map(node, "metadata", "labels"),
-      }
+    local one = {
+      name = tree.text(node, "metadata", "name") or "", gpus = count_of(node, "allocatable"),
+      labels = tree.map(node, "metadata", "labels"),
+    }
+    if one.gpus > 0 or has_gpus(node, one.labels) then
+      one.reason = tree.dig(node, "spec", "unschedulable") == true and CORDONED or one.gpus == 0 and EMPTY or nil
+      local into = one.reason and left or open
+      into[#into + 1] = one
     end
   end
   local function by_name(a, b)
     return a.name < b.name
   end
   table.sort(open, by_name)
-  table.sort(cordoned, by_name)
-  return open, cordoned
+  table.sort(left, by_name)
+  return open, left
 end
 
 local function keep(nodes, wanted)
@@ -88,20 +103,26 @@ function M.selector_text(selector)
   return text.printable(table.concat(terms, ","))
 end
 
-local function by_selector(nodes, selector)
-  local kept = keep(nodes, function(node)
-    for key, value in pairs(selector) do
-      if node.labels[key] ~= value then
-        return false
-      end
+local function has_labels(node, selector)
+  for key, value in pairs(selector) do
+    if node.labels[key] ~= value then
+      return false
     end
-    return true
-  end)
+  end
+  return true
+end
+
+local function by_selector(nodes, selector)
+  local kept = keep(nodes, function(node) return has_labels(node, selector) end)
   if #kept == 0 then
     return fault("INTERNAL", "no-gpu-nodes", "none of %d GPU nodes has the labels %s", #nodes,
       M.selector_text(selector))
   end
   return kept
+end
+
+local function has_product(node, prefix)
+  return tostring(node.labels[PRODUCT] or ""):sub(1, #prefix) == prefix
 end
 
 -- By the product that GPU feature discovery names, where it names any.
@@ -118,9 +139,7 @@ local function by_product(nodes, prefix)
     return nodes
   end
   table.sort(products)
-  local kept = keep(nodes, function(node)
-    return tostring(node.labels[PRODUCT] or ""):sub(1, #prefix) == prefix
-  end)
+  local kept = keep(nodes, function(node) return has_product(node, prefix) end)
   if #kept == 0 then
     return fault("INTERNAL", "no-gpu-nodes", "none of %d GPU nodes has a %s that begins with %s: %s", #nodes, PRODUCT,
       prefix, table.concat(products, ", "))
@@ -141,8 +160,37 @@ local function uneven(nodes)
   return most, #short > 0 and table.concat(short, ", ")
 end
 
-local function cordoned_text(cordoned)
-  return #cordoned > 0 and ("; cordoned: " .. names_of(cordoned)) or ""
+-- Of the nodes that are left out those that the benchmark would have taken: what does not say its product is one of
+-- them, unless GKE says that it has other GPUs than those that are taken.
+local function left_of(left, kept, opts)
+  local accelerators = {}
+  for _, node in ipairs(kept) do
+    accelerators[node.labels[ACCELERATOR] or ""] = true
+  end
+  return keep(left, function(node)
+    if opts.selector then
+      return has_labels(node, opts.selector)
+    elseif opts.product and (node.labels[PRODUCT] or "") ~= "" then
+      return has_product(node, opts.product)
+    end
+    local accelerator = node.labels[ACCELERATOR] or ""
+    return accelerator == "" or accelerators[""] or accelerators[accelerator] or #kept == 0
+  end)
+end
+
+-- "cordoned: a, b; offers no GPU that pods can use: c", nil for none.
+local function left_text(left)
+  local words = {}
+  for _, reason in ipairs { CORDONED, EMPTY } do
+    local nodes = keep(left, function(node) return node.reason == reason end)
+    words[#words + 1] = #nodes > 0 and ("%s: %s"):format(reason, names_of(nodes)) or nil
+  end
+  return words[1] and table.concat(words, "; ")
+end
+
+local function and_left(left)
+  local words = left_text(left)
+  return words and "; " .. words or ""
 end
 
 --- The node selector of a worker pod template (5.3 step 2), nil when it has none. Raises INVALID_REQUEST,
@@ -167,17 +215,17 @@ function M.template_selector(template)
   return next(selector) and selector or nil
 end
 
---- The nodes of the benchmark: `{nodes = names sorted, labels = of each, workers, gpus, total, cordoned = names of the
---- GPU nodes that are, nil: none}`, or nil and a fault.
+--- The nodes of the benchmark: `{nodes = names sorted, labels = of each, workers, gpus, total, seen = how many nodes
+--- it would run on, were they all in use, left_out = which are not and why, nil: none}`, or nil and a fault.
 ---@param list table[] Node objects
 ---@param opts {selector: table|nil, product: string|nil} labels wanted; else the beginning of the GPU product's name
 ---@return table|nil size
 ---@return table|nil fault
 function M.of(list, opts)
-  local open, cordoned = gpu_nodes(list)
+  local open, left = gpu_nodes(list)
   if #open == 0 then
     return fault("INTERNAL", "no-gpu-nodes", "no node of %d offers a GPU that pods can use%s", #list,
-      cordoned_text(cordoned))
+      and_left(left_of(left, {}, opts)))
   end
   local kept, problem = open, nil
   if opts.selector then
@@ -188,12 +236,13 @@ function M.of(list, opts)
   if problem then
     return nil, problem
   end
+  left = left_of(left, kept, opts)
   local gpus, short = uneven(kept)
   if short then
     return fault("INTERNAL", "gpu-counts", "the %d GPU nodes do not offer the same number of GPUs: %s", #kept, short)
   elseif #kept < 2 then
     return fault("NOT_FOUND", "too-few-nodes", "the benchmark measures between nodes and needs two, but there is one"
-      .. " GPU node for it: %s%s", names_of(kept), cordoned_text(cordoned))
+      .. " GPU node for it: %s%s", names_of(kept), and_left(left))
   end
   local names, labels = {}, {}
   for i, node in ipairs(kept) do
@@ -201,7 +250,7 @@ function M.of(list, opts)
   end
   return {
     nodes = names, labels = labels, workers = #kept, gpus = gpus, total = #kept * gpus,
-    cordoned = #cordoned > 0 and names_of(cordoned) or nil,
+    seen = #kept + #left, left_out = left_text(left),
   }
 end
 
