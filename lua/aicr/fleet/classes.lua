@@ -1,14 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- Which DRA driver the devices of a class are of.
 local errors = require "aicr.native.error"
+local shape = require "aicr.fleet.shape"
 local text = require "aicr.native.text"
 
 local M = {}
 
---- The driver that the class's own expressions compare device.driver with, nil where they name none.
----@param class table the DeviceClass
----@return string|nil
-function M.selected(class)
+local function driver_in(class)
   for _, selector in ipairs(class.spec and class.spec.selectors or {}) do
     local expression = selector.cel and selector.cel.expression or ""
     local driver = expression:match "device%.driver%s*==%s*[\"']([%w.-]+)[\"']"
@@ -16,6 +14,13 @@ function M.selected(class)
       return driver
     end
   end
+end
+
+--- The driver that the class's own expressions compare device.driver with, nil where they name none.
+---@param class table the DeviceClass
+---@return string|nil
+function M.selected(class)
+  return shape.read("deviceclass", class, driver_in)
 end
 
 local function given(ctx, name)

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- Devices of DRA by node, from ResourceSlices.
 local detect = require "aicr.platform.detect"
+local shape = require "aicr.fleet.shape"
 local value = require "aicr.platform.value"
 
 local M = {}
@@ -48,34 +49,31 @@ local function is_free(device)
   return true
 end
 
--- The pools of a driver as they are now, by a key: one of a higher generation replaces another.
-local function pools_of(slices, driver)
-  local pools = {}
-  for _, slice in ipairs(slices) do
-    local spec = slice.spec or {}
-    if spec.driver == driver and spec.nodeName then
-      local said = spec.pool or {}
-      local key, generation = spec.nodeName .. "\0" .. tostring(said.name), said.generation or 0
-      local pool = pools[key]
-      if not pool or pool.generation < generation then
-        pool = { node = spec.nodeName, generation = generation, slices = {} }
-        pools[key] = pool
-      end
-      if pool.generation == generation then
-        pool.slices[#pool.slices + 1] = spec
-        pool.count = math.max(pool.count or 0, said.resourceSliceCount or 0)
-      end
-    end
-  end
-  return pools
-end
-
 local function devices_in(spec, driver)
   local n = 0
   for _, device in ipairs(value.list(spec.devices)) do
     n = n + (is_whole(device, driver) and is_free(device) and 1 or 0)
   end
   return n
+end
+
+-- Puts a slice into its pool: one of a higher generation replaces another.
+local function add_slice(slice, driver, pools)
+  local spec = slice.spec or {}
+  if spec.driver ~= driver or not spec.nodeName then
+    return
+  end
+  local said = spec.pool or {}
+  local key, generation = spec.nodeName .. "\0" .. tostring(said.name), shape.count(said.generation)
+  local pool = pools[key]
+  if not pool or pool.generation < generation then
+    pool = { node = spec.nodeName, generation = generation, slices = 0, wanted = 0, devices = 0 }
+    pools[key] = pool
+  end
+  if pool.generation == generation then
+    pool.slices, pool.devices = pool.slices + 1, pool.devices + devices_in(spec, driver)
+    pool.wanted = math.max(pool.wanted, shape.count(said.resourceSliceCount))
+  end
 end
 
 --- How many devices of a driver each node has to give. Of gpu.nvidia.com whole GPUs count, not parts; devices that are
@@ -85,10 +83,13 @@ end
 ---@param driver string
 ---@return table<string, integer> by node name
 function M.count(ctx, fleet, driver)
-  local counts = {}
-  for _, pool in pairs(pools_of(M.slices(ctx, fleet), driver)) do
-    for _, spec in ipairs(#pool.slices >= pool.count and pool.slices or {}) do
-      counts[pool.node] = (counts[pool.node] or 0) + devices_in(spec, driver)
+  local counts, pools = {}, {}
+  for _, slice in ipairs(M.slices(ctx, fleet)) do
+    shape.read("resourceslice", slice, add_slice, driver, pools)
+  end
+  for _, pool in pairs(pools) do
+    if pool.slices >= pool.wanted then
+      counts[pool.node] = (counts[pool.node] or 0) + pool.devices
     end
   end
   return counts

@@ -4,6 +4,7 @@ local detect = require "aicr.platform.detect"
 local errors = require "aicr.native.error"
 local platform = require "aicr.platform"
 local quantity = require "aicr.quantity"
+local shape = require "aicr.fleet.shape"
 local text = require "aicr.native.text"
 
 local M = {}
@@ -132,20 +133,6 @@ local function reduce(object, known)
   }
 end
 
--- Whatever a server or a recording has for a node: what is no node is said, and is no defect of the check.
-local function read(object, known)
-  local ok, one = pcall(reduce, object, known)
-  if not ok then
-    local name = type(object.metadata) == "table" and object.metadata.name
-    errors.raise {
-      code = "INTERNAL", reason = "malformed", message = ("node %s is not of the form of a node: labels, taints or what"
-        .. " it offers are of another type. Look with: kubectl get node NAME -o yaml"):format(
-        text.printable(tostring(name))),
-    }
-  end
-  return one
-end
-
 -- Where somebody said the platform, only of the first node by name is told what it looks like.
 local function note_platform(ctx, one, object, first)
   if not ctx.platform then
@@ -165,7 +152,7 @@ function M.list(ctx)
   local selector = table.concat(ctx.params.node_selector, ",")
   local nodes, known, first = {}, {}, "\255"
   for object in ctx.k8s:each("nodes", { label = selector ~= "" and selector or nil, fields = FIELDS }) do
-    local one = read(object, known)
+    local one = shape.read("node", object, reduce, known)
     first = note_platform(ctx, one, object, first)
     nodes[#nodes + 1] = one
   end

@@ -4,6 +4,7 @@ local errors = require "aicr.native.error"
 local fabric = require "aicr.platform.fabric"
 local nics = require "aicr.fleet.nics"
 local node = require "aicr.fleet.node"
+local shape = require "aicr.fleet.shape"
 local text = require "aicr.native.text"
 
 local M = {}
@@ -30,16 +31,23 @@ local function containers_of(set)
   return out
 end
 
+local function reduce(set)
+  local status = set.status or {}
+  return {
+    name = ("%s/%s"):format(text.printable(set.metadata.namespace), text.printable(set.metadata.name)),
+    containers = containers_of(set), generation = shape.count(set.metadata.generation),
+    observed = shape.count(status.observedGeneration), desired = shape.count(status.desiredNumberScheduled),
+    updated = shape.count(status.updatedNumberScheduled), available = shape.count(status.numberAvailable),
+  }
+end
+
 --- The DaemonSets, each with its containers and the names of their images.
 ---@param ctx aicr.ctx
 ---@return table[]
 function M.list(ctx)
   local sets = {}
   for set in ctx.k8s:each("daemonsets.apps", { fields = FIELDS }) do
-    sets[#sets + 1] = {
-      name = ("%s/%s"):format(text.printable(set.metadata.namespace), text.printable(set.metadata.name)),
-      containers = containers_of(set), generation = set.metadata.generation or 0, status = set.status or {},
-    }
+    sets[#sets + 1] = shape.read("daemonset", set, reduce)
   end
   return sets
 end
@@ -165,16 +173,12 @@ end
 
 -- What is missing of a rollout, nil when nothing is.
 local function missing(set)
-  local status = set.status
-  local desired, updated = status.desiredNumberScheduled or 0, status.updatedNumberScheduled or 0
-  local available = status.numberAvailable or 0
-  if (status.observedGeneration or 0) < set.generation then
-    return ("generation %d was not observed yet, the last is %d"):format(set.generation,
-      status.observedGeneration or 0)
-  elseif updated < desired then
-    return ("%d of %d pods are of its current version"):format(updated, desired)
-  elseif available < desired then
-    return ("%d of %d pods are available"):format(available, desired)
+  if set.observed < set.generation then
+    return ("generation %d was not observed yet, the last is %d"):format(set.generation, set.observed)
+  elseif set.updated < set.desired then
+    return ("%d of %d pods are of its current version"):format(set.updated, set.desired)
+  elseif set.available < set.desired then
+    return ("%d of %d pods are available"):format(set.available, set.desired)
   end
 end
 
@@ -191,7 +195,7 @@ function M.require_rolled_out(ctx, fleet, sets)
       ctx:coverage { verified = 0, total = fleet.total }
       ctx:fail { reason = "not-rolled-out", message = ("DaemonSet %s: %s"):format(set.name, what) }
     end
-    pods = pods + (set.status.desiredNumberScheduled or 0)
+    pods = pods + set.desired
   end
   if pods < #fleet.nodes then
     ctx:coverage { verified = 0, total = fleet.total }
