@@ -91,7 +91,7 @@ void aicr_print_help(void)
   puts("Also as variables: AICR_RUN_FAIL_FAST=1; AICR_RUN_PATH, "
        "AICR_RUN_HEARTBEAT=30s\n"
        "Exit: 0 ok, 1 failed, 2 usage, 3 no verdict, 4 none ran, 70 bug, "
-       "130|143 signal");
+       "128+N signal");
   print_later();
   puts("Examples:\n"
        "  aicr-run --recording rec/ --recipe recipe.yaml checks/gke_tcpxo.lua\n"

@@ -172,7 +172,7 @@ static bool tell_signal(struct aicr_host *h)
     return false;
   aicr_buf_reset(&h->event);
   aicr_buf_addf(&h->event, "{\"kind\":\"signal\",\"signal\":\"%s\"}",
-                number == SIGINT ? "SIGINT" : "SIGTERM");
+                aicr_signal_name(number));
   return true;
 }
 

@@ -19,6 +19,10 @@ static void on_signal(int number)
   char byte = (char)number;
   int kept = errno;
 
+  /* A hang-up often comes along with others: from the terminal, its shell and
+   * the session's end. It asks for no more than they did. */
+  if (number == SIGHUP && seen > 0)
+    return;
   /* A third one ends the process: something is stuck. */
   if (++seen >= 3 || write(wake[1], &byte, 1) != 1)
     _exit(128 + number);
@@ -39,6 +43,15 @@ static bool open_pipe(void)
   return true;
 }
 
+/* Under nohup the run outlives its terminal. */
+static void hear_hang_up(const struct sigaction *action)
+{
+  struct sigaction before;
+
+  if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+    sigaction(SIGHUP, action, NULL);
+}
+
 void aicr_signal_open(void)
 {
   struct sigaction action;
@@ -49,16 +62,25 @@ void aicr_signal_open(void)
   if (open_pipe()) {
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    hear_hang_up(&action);
   }
   action.sa_handler = SIG_IGN;
   sigaction(SIGPIPE, &action, NULL);
+  sigaction(SIGXFSZ, &action, NULL); /* a write says EFBIG instead */
 }
 
 const char *aicr_signal_name(int number)
 {
-  if (number == 0)
+  switch (number) {
+  case 0:
     return NULL;
-  return number == SIGINT ? "SIGINT" : "SIGTERM";
+  case SIGINT:
+    return "SIGINT";
+  case SIGHUP:
+    return "SIGHUP";
+  default:
+    return "SIGTERM";
+  }
 }
 
 int aicr_signal_take(void)

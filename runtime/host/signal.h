@@ -2,10 +2,11 @@
 #ifndef AICR_HOST_SIGNAL_H
 #define AICR_HOST_SIGNAL_H
 
-/* SIGINT and SIGTERM are noted and told to the engine; SIGPIPE is ignored. */
+/* SIGINT, SIGTERM and the first SIGHUP, unless it was ignored (nohup), are noted
+ * and told to the engine; SIGPIPE and SIGXFSZ are ignored. */
 void aicr_signal_open(void);
 
-/* "SIGINT" or "SIGTERM"; NULL for no signal. */
+/* "SIGINT", "SIGTERM" or "SIGHUP"; NULL for no signal. */
 const char *aicr_signal_name(int number);
 
 /* The oldest signal not taken yet, 0 when there is none. */

@@ -142,9 +142,9 @@ static void default_signals(bool terminal)
 
     if (sigaction(number, NULL, &action) != 0)
       continue;
-    /* What was ignored before us (SIGHUP under nohup) stays so; SIGPIPE is
-     * ignored by us. */
-    if (action.sa_handler == SIG_IGN && number != SIGPIPE)
+    /* What was ignored before us (SIGHUP under nohup) stays so; SIGPIPE
+     * and SIGXFSZ are ignored by us. */
+    if (action.sa_handler == SIG_IGN && number != SIGPIPE && number != SIGXFSZ)
       continue;
     memset(&action, 0, sizeof(action));
     action.sa_handler = SIG_DFL;

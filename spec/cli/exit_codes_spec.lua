@@ -87,7 +87,7 @@ describe("the exit code", function()
 end)
 
 describe("a signal", function()
-  for signal, code in pairs { INT = 130, TERM = 143 } do
+  for signal, code in pairs { HUP = 129, INT = 130, TERM = 143 } do
     it(("SIG%s ends with %d and a report"):format(signal, code), function()
       local result = run({ "sleeps", "passes" }, {}, { before = "timeout --preserve-status -s " .. signal .. " 2" })
       assert.equal(code, result.code, result.stderr)
@@ -100,6 +100,25 @@ describe("a signal", function()
       assert.equal("CANCELED", seen.sleeps.code)
     end)
   end
+end)
+
+describe("a hang-up", function()
+  it("that comes again, or after another signal, does not cut the clean-up short", function()
+    for sent, code in pairs { ["HUP HUP HUP HUP"] = 129, ["TERM HUP HUP"] = 143 } do
+      local result = run({ "sleeps" }, {}, {
+        before = ([[sh -c '"$@" & p=$!; sleep 2; for s in %s; do kill -$s $p; done; wait $p' -]]):format(sent),
+      })
+      assert.equal(code, result.code, result.stderr)
+      assert.equal("", result.stderr)
+      assert.is_true(result.report.run.interrupted)
+    end
+  end)
+  it("is ignored where it was before", function()
+    local result = run({ "passes", "sleeps" }, {}, {
+      before = [[sh -c 'trap "" HUP; "$@" & p=$!; sleep 1; kill -HUP $p; sleep 1; kill -TERM $p; wait $p' -]],
+    })
+    assert.equal(143, result.code, result.stderr)
+  end)
 end)
 
 describe("a reader of stdout that went away", function()

@@ -122,7 +122,7 @@ function M.totals(results)
   return totals
 end
 
-local SIGNAL_EXIT <const> = { SIGINT = 130, SIGTERM = 143 }
+local SIGNAL_EXIT <const> = { SIGHUP = 129, SIGINT = 130, SIGTERM = 143 }
 
 --- The exit code of a run (cli-and-reports.md 3): a signal, then 1 over 3, then 4 for nothing.
 --- @param totals table of M.totals

@@ -24,6 +24,7 @@ local EXIT <const> = {
   [1] = "at least one check failed",
   [3] = "no check failed, but at least one ended without a verdict",
   [4] = "no check was selected, nothing ran",
+  [129] = "interrupted (SIGHUP)",
   [130] = "interrupted (SIGINT)",
   [143] = "terminated (SIGTERM)",
 }
