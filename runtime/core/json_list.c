@@ -26,11 +26,16 @@ enum {
   KEY_METADATA,
   KEY_RESOURCE_VERSION,
   KEY_CONTINUE,
-  KEY_REMAINING
+  KEY_REMAINING,
+  KEY_NAME,
+  KEY_NAMESPACE
 };
 
 /* Containers that are open between items: the list and "items". */
 #define DEPTH_OF_ITEMS 2
+/* … in an item, in its metadata */
+#define DEPTH_OF_ITEM     3
+#define DEPTH_OF_METADATA 4
 
 void aicr_json_list_init(struct aicr_json_list *l)
 {
@@ -262,7 +267,6 @@ static bool complete(struct aicr_json_list *l)
     }
   }
   l->state = IN_ITEMS;
-  l->reader.discard = false;
   l->count++;
   return true;
 }
@@ -280,6 +284,88 @@ static enum aicr_json_list_result need_more(struct aicr_json_list *l)
   return AICR_LIST_MORE;
 }
 
+/* Where the text goes that a member of an item has; NULL: nowhere. */
+static char *identity_slot(struct aicr_json_list *l, unsigned key, size_t *size)
+{
+  struct aicr_json_identity *id = &l->id;
+
+  switch (key) {
+  case KEY_KIND:
+    *size = sizeof(id->kind);
+    return id->kind;
+  case KEY_API_VERSION:
+    *size = sizeof(id->api_version);
+    return id->api_version;
+  case KEY_NAME:
+    *size = sizeof(id->name);
+    return id->name;
+  case KEY_NAMESPACE:
+    *size = sizeof(id->ns);
+    return id->ns;
+  default:
+    return NULL;
+  }
+}
+
+/* A repeated member takes the place of the one before. */
+static void forget(struct aicr_json_list *l, unsigned key)
+{
+  size_t size;
+  char *slot = identity_slot(l, key, &size);
+
+  if (slot)
+    slot[0] = '\0';
+  if (key == KEY_METADATA) {
+    l->id.name[0] = '\0';
+    l->id.ns[0] = '\0';
+  }
+}
+
+/* Are names and texts of this place taken, where the item is otherwise only
+ * looked over? */
+static bool takes_texts(const struct aicr_json_list *l)
+{
+  return l->reader.depth == DEPTH_OF_ITEM ||
+         (l->reader.depth == DEPTH_OF_METADATA && l->in_metadata);
+}
+
+static unsigned item_member(const struct aicr_json_list *l)
+{
+  const struct aicr_json_reader *r = &l->reader;
+
+  if (!l->in_metadata)
+    return member(r);
+  return text_is(r, "name")        ? KEY_NAME
+         : text_is(r, "namespace") ? KEY_NAMESPACE
+                                   : KEY_OTHER;
+}
+
+/* A token of an item. */
+static bool take_identity(struct aicr_json_list *l, enum aicr_json_token token)
+{
+  const struct aicr_json_reader *r = &l->reader;
+  size_t size = 0;
+  char *slot;
+
+  if (token == AICR_JSON_OBJECT_BEGIN && r->depth == DEPTH_OF_METADATA)
+    l->in_metadata = l->item_key == KEY_METADATA;
+  else if (r->depth < DEPTH_OF_METADATA)
+    l->in_metadata = false;
+  if (token == AICR_JSON_KEY && takes_texts(l)) {
+    l->item_key = item_member(l);
+    forget(l, l->item_key);
+    return true;
+  }
+  slot = token == AICR_JSON_STRING && takes_texts(l)
+             ? identity_slot(l, l->item_key, &size)
+             : NULL;
+  if (r->depth <= DEPTH_OF_METADATA && token != AICR_JSON_OBJECT_BEGIN)
+    l->item_key = KEY_OTHER;
+  return !slot || take_text(l, token, slot, size,
+                            "kind, apiVersion, name or namespace of an item is "
+                            "too long");
+}
+
 /* A token that begins an item; false when it ends the items. */
 static bool begin_item(struct aicr_json_list *l, enum aicr_json_token token)
 {
@@ -292,7 +378,9 @@ static bool begin_item(struct aicr_json_list *l, enum aicr_json_token token)
   if (l->raw.len == 0)
     r->raw_pos = r->token_pos;
   l->state = IN_ITEM;
-  r->discard = true; /* the item is handed out as it stands */
+  l->id = (struct aicr_json_identity){.kind = ""};
+  l->item_key = KEY_OTHER;
+  l->in_metadata = false;
   return true;
 }
 
@@ -306,8 +394,11 @@ enum aicr_json_list_result aicr_json_list_next(struct aicr_json_list *l)
     aicr_buf_reset(&l->raw);
   }
   for (;;) {
-    enum aicr_json_token token = aicr_json_next(r);
+    enum aicr_json_token token;
 
+    /* The rest of an item is handed out as it stands. */
+    r->discard = l->state == IN_ITEM && !takes_texts(l);
+    token = aicr_json_next(r);
     if (token == AICR_JSON_ERROR)
       return AICR_LIST_ERROR;
     if (token == AICR_JSON_END)
@@ -317,6 +408,8 @@ enum aicr_json_list_result aicr_json_list_next(struct aicr_json_list *l)
     if (l->state == IN_ITEMS && !begin_item(l, token))
       continue;
     if (l->state == IN_ITEM) {
+      if (!take_identity(l, token))
+        return AICR_LIST_ERROR;
       if (r->depth > DEPTH_OF_ITEMS)
         continue;
       return complete(l) ? AICR_LIST_ITEM : AICR_LIST_ERROR;

@@ -61,6 +61,14 @@ struct kube_call {
   char *part;                /* what was unpacked of it and is cut now */
   size_t part_len;
   char item_api_version[320], item_kind[128];
+  struct { /* the item before this one */
+    char ns[64], name[KUBE_NAME_MAX + 1];
+  } before;
+  enum {
+    ORDER_UNKNOWN,
+    ORDER_SORTED, /* so far, as the server keeps its objects */
+    ORDER_NONE
+  } order;
 
   char *page, *marked_page; /* the token asked for; an earlier one */
   unsigned pages, next_mark;
@@ -116,6 +124,11 @@ bool kube_call_take(struct kube_call *call, struct kube_answer *answer);
 bool kube_call_is_object(struct kube_call *call);
 bool kube_call_is_list(struct kube_call *call);
 bool kube_call_is_last_page(struct kube_call *call);
+
+/* … of a list's next item: one of its objects, and in its place; of a page that
+ * is over: of the same state of the server as the first. */
+bool kube_call_is_item(struct kube_call *call);
+bool kube_call_is_page(struct kube_call *call);
 
 /* call_page.c: the pages of a list. False without memory. */
 bool kube_call_begin_page(struct kube_call *call);

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/text.h"
 #include "kube/call.h"
 #include "kube/fixed_text.h"
 #include "kube/json_tree.h"
@@ -31,8 +32,10 @@ static bool refuse(struct kube_call *call, const char *what, const char *got,
                    const char *wanted)
 {
   char why[WHY_MAX];
-  snprintf(why, sizeof why, "%.64s is \"%.160s\", not \"%.160s\"", what, got,
-           wanted);
+  struct aicr_quoted is, not ;
+  snprintf(why, sizeof why, "%.64s is %.200s, not %.200s", what,
+           aicr_quote(&is, got, strlen(got)),
+           aicr_quote(&not, wanted, strlen(wanted)));
   kube_call_unexpected(call, why);
   return false;
 }
@@ -163,6 +166,75 @@ bool kube_call_is_list(struct kube_call *call)
   }
   return !differs(l->api_version, w.api_version) ||
          refuse(call, "apiVersion", l->api_version, w.api_version);
+}
+
+/* Objects are kept by namespace/name, which some take for two texts. */
+static bool is_behind(const struct kube_call *call,
+                      const struct aicr_json_identity *id)
+{
+  char left[KUBE_NAME_MAX + 66], right[sizeof left];
+  int c = strcmp(id->ns, call->before.ns);
+  snprintf(left, sizeof left, "%s/%s", call->before.ns, call->before.name);
+  snprintf(right, sizeof right, "%s/%s", id->ns, id->name);
+  return strcmp(right, left) > 0 || c > 0 ||
+         (c == 0 && strcmp(id->name, call->before.name) > 0);
+}
+
+/* The same object twice, or a page that begins before the end of the one before
+ * it: the pages are not of one list, and what is counted is no count. Where a
+ * server keeps no order nobody can tell. */
+static bool is_next(struct kube_call *call)
+{
+  const struct aicr_json_identity *id = &call->list.id;
+  bool first = call->items == 0;
+  bool same = strcmp(id->name, call->before.name) == 0 &&
+              strcmp(id->ns, call->before.ns) == 0;
+  bool behind = first || is_behind(call, id);
+  bool back = !behind && call->order == ORDER_SORTED && call->list.count == 1;
+  if (!first && (same || back)) {
+    char why[WHY_MAX];
+    struct aicr_quoted name, before;
+    snprintf(why, sizeof why, "page %u has %.200s behind %.200s", call->pages,
+             aicr_quote(&name, id->name, strlen(id->name)),
+             aicr_quote(&before, call->before.name, strlen(call->before.name)));
+    kube_call_unexpected(call, why);
+    return false;
+  }
+  if (!first && call->order != ORDER_NONE) {
+    call->order = behind ? ORDER_SORTED : ORDER_NONE;
+  }
+  memcpy(call->before.ns, id->ns, sizeof call->before.ns);
+  memcpy(call->before.name, id->name, sizeof call->before.name);
+  return true;
+}
+
+bool kube_call_is_item(struct kube_call *call)
+{
+  const struct aicr_json_identity *id = &call->list.id;
+  const char *ns = call->rq.ns;
+  struct wanted w = wanted_of(call);
+  if (differs(id->kind, w.kind)) {
+    return refuse(call, "an item's kind", id->kind, w.kind);
+  }
+  if (differs(id->api_version, w.api_version)) {
+    return refuse(call, "an item's apiVersion", id->api_version, w.api_version);
+  }
+  if (id->name[0] == '\0') {
+    kube_call_unexpected(call, "an item has no metadata.name");
+    return false;
+  }
+  if (ns != NULL && differs(id->ns, ns)) {
+    return refuse(call, "an item's metadata.namespace", id->ns, ns);
+  }
+  return is_next(call);
+}
+
+bool kube_call_is_page(struct kube_call *call)
+{
+  const char *rv = call->list.resource_version;
+  return call->pages == 1 || strcmp(rv, call->resource_version) == 0 ||
+         refuse(call, "metadata.resourceVersion of a further page", rv,
+                call->resource_version);
 }
 
 bool kube_call_is_last_page(struct kube_call *call)

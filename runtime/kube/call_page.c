@@ -219,6 +219,10 @@ static enum kube_call_state finish_page(struct kube_call *call)
     kube_call_fail(call);
     return KUBE_CALL_FAILED;
   }
+  if (!kube_call_is_page(call)) {
+    kube_call_fail(call);
+    return KUBE_CALL_FAILED;
+  }
   if (call->pages == 1) {
     kube_set_text(call->resource_version, sizeof call->resource_version,
                   call->list.resource_version);
@@ -282,7 +286,7 @@ enum kube_call_state kube_call_next_item(struct kube_call *call,
       kube_call_unexpected(call, "an item is no object");
       break;
     }
-    if (!kube_call_is_list(call)) {
+    if (!kube_call_is_list(call) || !kube_call_is_item(call)) {
       break;
     }
     call->items++;

@@ -25,9 +25,16 @@
   "{\"kind\":\"SelfSubjectReview\",\"apiVersion\":\"authentication.k8s.io/"    \
   "v1\",\"metadata\":{}}"
 
+#define NEXT(token)  "list /api/v1/nodes page=" token " limit=500\n"
+#define PODS         "list /api/v1/pods limit=500\n"
+#define PODS_NEXT(t) "list /api/v1/pods page=" t " limit=500\n"
+#define NODE(name)   "{\"metadata\":{\"name\":\"" name "\"}}"
+#define IN(ns, name)                                                           \
+  "{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"" ns "\"}}"
+
 struct row {
   const char *what;
-  struct fake_answer answers[1];
+  struct fake_answer answers[3];
   const char *question, *result, *requests;
 };
 
@@ -81,6 +88,89 @@ static const struct row table[] = {
      "list nodes",
      "end 1",
      FIRST},
+    {"an item of another kind",
+     {BODY("{\"items\":[" NODE(
+         "a") ",{\"kind\":\"Pod\",\"metadata\":{\"name\":\"b\"}}]}")},
+     "list nodes",
+     "a INTERNAL/unexpected-response 200",
+     FIRST},
+    {"an item of another API",
+     {BODY("{\"items\":[{\"apiVersion\":\"v2\",\"metadata\":{\"name\":\"b\"}}]"
+           "}")},
+     "list nodes",
+     "INTERNAL/unexpected-response 200",
+     FIRST},
+    {"an item without a name",
+     {BODY("{\"items\":[" NODE("a") ",{\"metadata\":{}}]}")},
+     "list nodes",
+     "a INTERNAL/unexpected-response 200",
+     FIRST},
+    {"an item of another namespace",
+     {BODY(
+         "{\"items\":[{\"metadata\":{\"name\":\"p\",\"namespace\":\"b\"}}]}")},
+     "list pods ns=a",
+     "INTERNAL/unexpected-response 200",
+     "list /api/v1/namespaces/a/pods limit=500\n"},
+    {"an object twice",
+     {BODY("{\"items\":[" NODE("a") "," NODE("a") "]}")},
+     "list nodes",
+     "a INTERNAL/unexpected-response 200",
+     FIRST},
+    {"a page again",
+     {BODY("{\"metadata\":{\"resourceVersion\":\"1\",\"continue\":\"t1\"},"
+           "\"items\":[" NODE("a") "," NODE("b") "]}"),
+      BODY("{\"metadata\":{\"resourceVersion\":\"1\",\"continue\":\"t2\"},"
+           "\"items\":[" NODE("a") "," NODE("b") "]}")},
+     "list nodes",
+     "a b INTERNAL/unexpected-response 200",
+     FIRST NEXT("t1")},
+    {"a page that begins with the end of the one before it",
+     {BODY("{\"metadata\":{\"resourceVersion\":\"1\",\"continue\":\"t1\"},"
+           "\"items\":[" NODE("a") "," NODE("b") "]}"),
+      BODY("{\"metadata\":{\"resourceVersion\":\"1\",\"continue\":\"\"},"
+           "\"items\":[" NODE("b") "," NODE("c") "]}")},
+     "list nodes",
+     "a b INTERNAL/unexpected-response 200",
+     FIRST NEXT("t1")},
+    {"a page of another state of the server",
+     {BODY("{\"metadata\":{\"resourceVersion\":\"1\",\"continue\":\"t1\"},"
+           "\"items\":[" NODE("a") "]}"),
+      BODY("{\"metadata\":{\"resourceVersion\":\"2\",\"continue\":\"\"},"
+           "\"items\":[" NODE("b") "]}")},
+     "list nodes",
+     "a b INTERNAL/unexpected-response 200",
+     FIRST NEXT("t1")},
+    {"a page that says no state",
+     {BODY("{\"metadata\":{\"resourceVersion\":\"1\",\"continue\":\"t1\"},"
+           "\"items\":[" NODE("a") "]}"),
+      BODY("{\"items\":[" NODE("b") "]}")},
+     "list nodes",
+     "a b INTERNAL/unexpected-response 200",
+     FIRST NEXT("t1")},
+    {"pages of a server that keeps no order",
+     {BODY("{\"metadata\":{\"resourceVersion\":\"1\",\"continue\":\"t1\"},"
+           "\"items\":[" NODE("b") "," NODE("a") "," NODE("c") "]}"),
+      BODY("{\"metadata\":{\"resourceVersion\":\"1\",\"continue\":\"\"},"
+           "\"items\":[" NODE("a0") "," NODE("b0") "]}")},
+     "list nodes",
+     "b a c a0 b0 end 2",
+     FIRST NEXT("t1")},
+    {"namespaces in the order of a server",
+     {BODY("{\"metadata\":{\"resourceVersion\":\"1\",\"continue\":\"t1\"},"
+           "\"items\":[" IN("a-b", "x") "," IN("a", "x") "]}"),
+      BODY("{\"metadata\":{\"resourceVersion\":\"1\",\"continue\":\"\"},"
+           "\"items\":[" IN("a", "y") "," IN("b", "a") "]}")},
+     "list pods",
+     "a-b/x a/x a/y b/a end 2",
+     PODS PODS_NEXT("t1")},
+    {"namespaces in the order of their names",
+     {BODY("{\"metadata\":{\"resourceVersion\":\"1\",\"continue\":\"t1\"},"
+           "\"items\":[" IN("a", "x") "," IN("a", "y") "]}"),
+      BODY("{\"metadata\":{\"resourceVersion\":\"1\",\"continue\":\"\"},"
+           "\"items\":[" IN("a-b", "a") "," IN("b", "a") "]}")},
+     "list pods",
+     "a/x a/y a-b/a b/a end 2",
+     PODS PODS_NEXT("t1")},
     {"a part of a list",
      {HTTP(206, "{\"items\":[]}")},
      "list nodes",

@@ -304,17 +304,19 @@ static void test_row(void **state)
   aicr_buf_free(&fake.log);
 }
 
+#define X "{\"metadata\":{\"name\":\"x\"}}"
+
 /* apiVersion and kind of items as the list says, else as the resource. */
 static void test_item_types(void **state)
 {
   static const struct {
     const char *body, *resource, *api_version, *kind;
   } rows[] = {
-      {"{\"kind\":\"NodeList\",\"apiVersion\":\"v1\",\"items\":[{}]}", "nodes",
-       "v1", "Node"},
-      {"{\"items\":[{}],\"kind\":\"XList\",\"apiVersion\":\"g/v9\"}",
+      {"{\"kind\":\"NodeList\",\"apiVersion\":\"v1\",\"items\":[" X "]}",
+       "nodes", "v1", "Node"},
+      {"{\"items\":[" X "],\"kind\":\"XList\",\"apiVersion\":\"g/v9\"}",
        "deployments", "apps/v1", "Deployment"},
-      {"{\"kind\":\"NodeList\",\"items\":[{}]}", "nodes", "v1", "Node"},
+      {"{\"kind\":\"NodeList\",\"items\":[" X "]}", "nodes", "v1", "Node"},
   };
   (void)state;
   for (size_t i = 0; i < COUNT(rows); i++) {

@@ -5,8 +5,14 @@
 #include "rows.h"
 #include "torture.h"
 
+static bool says_something(const struct aicr_json_identity *id)
+{
+  return id->kind[0] || id->api_version[0] || id->ns[0] || id->name[0];
+}
+
 /* Cuts a text that comes in the chunks that end at cuts[0], cuts[1] and its
- * own end. Shown as items, each in <>, then kind|apiVersion|resourceVersion|
+ * own end. Shown as items, each in <>, behind it in () what it says of itself,
+ * then kind|apiVersion|resourceVersion|
  * continue|count, "none" without items; or !reason. */
 static void show_list(struct aicr_buf *out, const char *text, size_t len,
                       const size_t cuts[2])
@@ -22,6 +28,9 @@ static void show_list(struct aicr_buf *out, const char *text, size_t len,
     result = aicr_json_list_next(&l);
     if (result == AICR_LIST_ITEM) {
       aicr_buf_addf(out, "<%.*s>", (int)l.item_len, l.item);
+      if (says_something(&l.id))
+        aicr_buf_addf(out, "(%s|%s|%s|%s)", l.id.kind, l.id.api_version,
+                      l.id.ns, l.id.name);
     } else if (result == AICR_LIST_MORE && next == COUNT(ends)) {
       aicr_json_finish(&l.reader);
     } else if (result == AICR_LIST_MORE) {
@@ -52,7 +61,34 @@ struct list {
   const char *text, *shown;
 };
 
+#define ITEM(text, id)                                                         \
+  {                                                                            \
+    "{\"items\":[" text "]}", "<" text ">" id " |||NULL|1"                     \
+  }
+
 static const struct list lists[] = {
+    ITEM("{\"metadata\":{\"name\":\"n\",\"uid\":\"u\",\"namespace\":\"s\"}}",
+         "(||s|n)"),
+    ITEM("{\"kind\":\"K\",\"spec\":{\"name\":\"x\",\"kind\":\"y\"},"
+         "\"apiVersion\":\"v1\",\"metadata\":{\"labels\":{\"name\":\"x\"},"
+         "\"name\":\"n\"}}",
+         "(K|v1||n)"),
+    ITEM("{\"m\\u0065tadata\":{\"name\":\"\\u006e\"},\"kind\":\"K\","
+         "\"kind\":7}",
+         "(|||n)"),
+    ITEM("{\"metadata\":{\"name\":\"n\"},\"metadata\":{\"namespace\":\"s\"}}",
+         "(||s|)"),
+    ITEM("{\"metadata\":{\"name\":\"n\",\"name\":{\"name\":\"x\"}},"
+         "\"kind\":{\"kind\":\"K\"}}",
+         ""),
+    ITEM("{\"metadata\":[{\"name\":\"n\"}],\"kind\":[\"K\"]}", ""),
+    ITEM("[{\"metadata\":{\"name\":\"n\"}},\"kind\",\"K\"]", ""),
+    {"{\"items\":[{\"metadata\":{\"name\":\"a\"}},{\"metadata\":{}},{\"name\":"
+     "\"b\","
+     "\"kind\":\"K\"}]}",
+     "<{\"metadata\":{\"name\":\"a\"}}>(|||a)<{\"metadata\":{}}><{\"name\":"
+     "\"b\","
+     "\"kind\":\"K\"}>(K|||) |||NULL|3"},
     {"{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"metadata\":"
      "{\"resourceVersion\":\"42\",\"continue\":\"abc\"},"
      "\"items\":[{\"a\":1},{\"b\":[{}]}]}",
@@ -90,7 +126,7 @@ static const struct list lists[] = {
     {"{\"x\":{\"items\":[1],\"kind\":\"no\"},\"metadata\":{\"items\":[1],"
      "\"y\":{\"continue\":\"no\"},\"z\":[{}],\"n\":1},\"items\":[{\"items\":"
      "[1],\"kind\":\"no\"}],\"w\":[[]],\"v\":1}",
-     "<{\"items\":[1],\"kind\":\"no\"}> |||NULL|1"},
+     "<{\"items\":[1],\"kind\":\"no\"}>(no|||) |||NULL|1"},
     {"{\"Items\":[1],\"KIND\":2,\"items\":[]}", " |||NULL|0"},
     {"{\"\\u0069tems\":[{}]}", "<{}> |||NULL|1"},
     {"{\"kind\":\"Pod\\u004cist\",\"items\":[]}", " PodList|||NULL|0"},
@@ -157,6 +193,10 @@ static void test_longest_members(void **state)
       {"{\"kind\":\"%s\",\"items\":[]}", 127},
       {"{\"apiVersion\":\"%s\",\"items\":[]}", 191},
       {"{\"metadata\":{\"resourceVersion\":\"%s\"},\"items\":[]}", 63},
+      {"{\"items\":[{\"kind\":\"%s\"}]}", 127},
+      {"{\"items\":[{\"apiVersion\":\"%s\"}]}", 191},
+      {"{\"items\":[{\"metadata\":{\"name\":\"%s\"}}]}", 253},
+      {"{\"items\":[{\"metadata\":{\"namespace\":\"%s\"}}]}", 63},
   };
 
   (void)state;
@@ -174,7 +214,7 @@ static void test_longest_members(void **state)
                format + at + 2);
       aicr_buf_init(&out, SIZE_MAX);
       show_list(&out, text, strlen(text), whole);
-      assert_int_equal(out.data[0], extra ? '!' : ' ');
+      assert_int_equal(out.data[0] == '!', extra);
       assert_int_equal(strstr(out.data, value) == NULL, extra);
       aicr_buf_free(&out);
     }

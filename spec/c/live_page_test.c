@@ -12,11 +12,13 @@
     .body = STATUS "\"status\":\"Failure\",\"reason\":\"" word "\"}",          \
     __VA_ARGS__                                                                \
   }
-#define FIVE(x) NODE(x) "," NODE(x) "," NODE(x) "," NODE(x) "," NODE(x)
-#define TEN(x)  FIVE(x) "," FIVE(x)
-#define TWENTY  "a a a a a a a a a a b b b b b b b b b b "
-#define FIRST   "GET /api/v1/nodes?limit=500\n"
-#define NEXT(t) "GET /api/v1/nodes?limit=500&continue=" t "\n"
+#define FIVE(x)                                                                \
+  NODE(x "1") "," NODE(x "2") "," NODE(x "3") "," NODE(x "4") "," NODE(x "5")
+#define TEN(x)   FIVE(x "0") "," FIVE(x "1")
+#define NAMES(x) x "1 " x "2 " x "3 " x "4 " x "5 "
+#define TWENTY   NAMES("a0") NAMES("a1") NAMES("b0") NAMES("b1")
+#define FIRST    "GET /api/v1/nodes?limit=500\n"
+#define NEXT(t)  "GET /api/v1/nodes?limit=500&continue=" t "\n"
 
 static const struct live_row pages[] = {
     {"a compressed refusal of a list",
@@ -44,10 +46,10 @@ static const struct live_row pages[] = {
      FIRST NEXT("t1")},
     {"a page that is asked for while another is read",
      {{.body = PAGE(TEN("a") "," TEN("b"), "t1"), .how = WIRE_GZIP},
-      {.body = PAGE(TEN("a") "," TEN("b"), "t2")},
-      {.body = PAGE(NODE("c"), ""), .how = WIRE_GZIP}},
+      {.body = PAGE(TEN("c"), "t2")},
+      {.body = PAGE(NODE("d"), ""), .how = WIRE_GZIP}},
      "list nodes",
-     TWENTY TWENTY "c end",
+     TWENTY NAMES("c0") NAMES("c1") "d end",
      FIRST NEXT("t1") NEXT("t2")},
     {"such a page that comes at the second attempt",
      {{.body = PAGE(TEN("a") "," TEN("b"), "t1")},
