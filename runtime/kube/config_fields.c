@@ -9,6 +9,7 @@
 #include "kube/config_pem.h"
 #include "kube/config_read.h"
 #include "kube/config_url.h"
+#include "kube/credential_answer.h"
 #include "kube/json_tree.h"
 
 static const char *text_of(const struct kube_config_entry *e, const char *field)
@@ -31,16 +32,10 @@ char *kube_config_path(const struct kube_config_entry *e, const char *path)
 const char *kube_config_token_problem(const char **token, size_t *len)
 {
   aicr_trim(token, len);
-  if (*len == 0) {
-    return "is empty";
-  }
-  for (size_t i = 0; i < *len; i++) {
-    unsigned char c = (unsigned char)(*token)[i];
-    if (c < 0x21 || c > 0x7e) {
-      return "holds a character that no token may have";
-    }
-  }
-  return NULL;
+  return *len == 0                        ? "is empty"
+         : kube_token_valid(*token, *len) ? NULL
+                                          : "holds a character that no token "
+                                            "may have";
 }
 
 bool kube_config_is_header(const char *text)

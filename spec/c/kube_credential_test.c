@@ -90,7 +90,7 @@ static const struct file {
     {"blanks", " \n\n", NULL, "is empty"},
     {"two lines", "abc\ndef\n", NULL, "no header can carry"},
     {"not ASCII", "ab\xc3\xa9", NULL, "no header can carry"},
-    {"no file", NULL, NULL, "cannot be read: No such file"},
+    {"no file", NULL, NULL, "cannot be read: no such file"},
 };
 
 static void test_k35(void **state)
@@ -127,12 +127,12 @@ static void test_files_that_are_none(void **state)
   set_file(&a, NULL);
   open_asker(&a);
   assert_int_equal(mkfifo(in_folder("token"), 0600), 0);
-  assert_fails(&a, AICR_INVALID_REQUEST, "config-invalid", "no regular file");
+  assert_fails(&a, AICR_INVALID_REQUEST, "config-invalid", "it is a pipe");
   a.config.token_file = folder;
-  assert_fails(&a, AICR_INVALID_REQUEST, "config-invalid", "no regular file");
+  assert_fails(&a, AICR_INVALID_REQUEST, "config-invalid", "it is a folder");
   set_file(&a, NULL);
   aicr_buf_init(&large, 2 << 20);
-  aicr_buf_addf(&large, "%01048576d", 1);
+  aicr_buf_addf(&large, "%01048577d", 1);
   write_file("token", large.data);
   aicr_buf_free(&large);
   assert_fails(&a, AICR_INVALID_REQUEST, "config-invalid", "than 1 MiB");
