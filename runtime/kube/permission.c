@@ -93,16 +93,12 @@ static bool bad_need(struct aicr_error *err, const char *line, const char *why)
 static struct grant *add_grant(struct kube_permissions *p,
                                struct aicr_error *err)
 {
-  if (p->count == p->cap) {
-    size_t cap = p->cap == 0 ? 8 : p->cap * 2;
-    struct grant *grown = aicr_realloc(p->grants, cap * sizeof *grown);
-    if (grown == NULL) {
-      aicr_fail(err, AICR_INTERNAL, "memory", "no memory for needs");
-      return NULL;
-    }
-    p->grants = grown;
-    p->cap = cap;
+  struct grant *grown = aicr_grow(p->grants, &p->cap, p->count, sizeof *grown);
+  if (grown == NULL) {
+    aicr_fail(err, AICR_INTERNAL, "memory", "no memory for needs");
+    return NULL;
   }
+  p->grants = grown;
   struct grant *g = &p->grants[p->count++];
   memset(g, 0, sizeof *g);
   return g;
