@@ -224,6 +224,9 @@ function M.covered(ctx, fleet, verified)
   if #fleet.excluded > 0 then
     words = ("%s (left out: %s)"):format(words, excluded.text(fleet.excluded))
   end
+  if #fleet.others > 0 then
+    words = ("%s (of another architecture: %s)"):format(words, excluded.text(fleet.others))
+  end
   return words
 end
 

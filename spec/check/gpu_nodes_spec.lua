@@ -221,7 +221,8 @@ local ROWS <const> = {
     change = function(parts) node(parts, "cpu-1").status.allocatable[GPU] = "8" end,
   },
   {
-    "labels that are none", outcome = "error", code = "INTERNAL", reason = "malformed", says = { "node n2 is not of" },
+    "labels that are none", outcome = "error", code = "INTERNAL", reason = "malformed",
+    says = { "node n2 has not the form of its kind" },
     change = function(parts) node(parts, "n2").metadata.labels[PRODUCT] = 100 end,
   },
   {
@@ -248,7 +249,11 @@ local ROWS <const> = {
   },
   {
     "two architectures, one of them meant", args = { "--set", "arch=h100" }, outcome = "pass", coverage = { 2, 2 },
+    says = { "2 of 2 GPU nodes (of another architecture: n2 (l40s)) offer 8 GPUs each" },
     change = function(parts) node(parts, "n2").metadata.labels[PRODUCT] = "NVIDIA-L40S" end,
+  },
+  {
+    "any number of nodes", recipe = recipe "nodes: 0", outcome = "pass", coverage = { 3, 3 },
   },
   {
     "an architecture that no node has", recipe = recipe "accelerator: gb200", outcome = "fail", code = "NOT_FOUND",

@@ -31,7 +31,7 @@ function M.read(kind, object, read, ...)
   local name = M.name(object)
   errors.raise {
     code = "INTERNAL", reason = "malformed",
-    message = ("%s %s has not the form of one: a part of it is missing or of another type. Look with: kubectl get %s %s"
+    message = ("%s %s has not the form of its kind: a part is missing or of another type. Look with: kubectl get %s %s"
       .. " -o yaml"):format(kind, name, kind, name),
   }
 end
