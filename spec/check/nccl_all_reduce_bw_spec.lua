@@ -269,6 +269,20 @@ local ROWS <const> = {
     "delivered-artifact" },
   { "a selector that is none", "error INVALID_REQUEST node-selector", "KEY=VALUE",
     { args = set "node_selector=pool" } },
+  { "a sweep that begins behind its end", "error INVALID_REQUEST sweep", "begin at 2M and end at 1M",
+    { args = { "--set", NAME .. ".min_size=2M", "--set", NAME .. ".max_size=1M" } } },
+  { "a sweep that ends before the first size", "error INVALID_REQUEST sweep", "begin at 1K and end at 512",
+    { args = set "max_size=512" }, "delivered-artifact" },
+  { "a sweep of no value", "error INVALID_REQUEST sweep", "3 bytes", { args = set "max_size=3" } },
+  { "a sweep of one size", REACHED, "probe", { args = { "--set", NAME .. ".min_size=1M", "--set", NAME
+    .. ".max_size=1M" } }, "delivered-artifact" },
+  { "a lock that is stale before it is renewed", "error INVALID_REQUEST times", "more than parameter lock_renew, 1m",
+    { args = set "lock_stale=1m" } },
+  { "a lock that is always stale", "error INVALID_REQUEST times", "at least 1m", { args = { "--set", NAME
+    .. ".lock_stale=30s", "--set", NAME .. ".lock_renew=1s" } } },
+  { "namespaces that are old at once", "error INVALID_REQUEST times", "prune_age is 0s",
+    { args = set "prune_age=0s" } },
+  { "an interval that is none", "error INVALID_REQUEST times", "without a pause", { args = set "log_interval=0s" } },
   { "a toleration that is none", "error INVALID_REQUEST toleration", "KEY=VALUE:EFFECT",
     { args = set "toleration=a=b:Never" } },
 }
@@ -296,6 +310,24 @@ describe(NAME .. " on a recording", function()
       for _, attachment in ipairs(check.attachments) do
         assert.not_equal("provenance.json", attachment.name)
       end
+    end)
+  end
+end)
+
+describe("what is given and not used is told", function()
+  local rows = {
+    { "by GPUDirect-TCPXO", "the benchmark of GPUDirect-TCPXO does not use parameters that were given: fabric, mnnvl",
+      { args = { "--set", NAME .. ".mnnvl=true", "--set", NAME .. ".fabric=efa" } } },
+    { "by a supplied runtime", "a supplied runtime does not use parameters that were given: nics, runtime_image",
+      { recipe = fixture_recipe(), runtime = CARRIER, args = { "--set", NAME .. ".runtime_image=x:1", "--set", NAME
+        .. ".nics=4" } } },
+    { "the recipe's floor", "parameter min_busbw goes before the recipe's constraint >= 300",
+      { args = set "min_busbw=200GB/s" } },
+  }
+  for _, row in ipairs(rows) do
+    it(row[1], function()
+      local said = json.encode(run(row[3]).evidence)
+      assert.truthy(said:find(row[2], 1, true), said)
     end)
   end
 end)

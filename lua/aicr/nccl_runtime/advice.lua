@@ -38,6 +38,8 @@ M.FIXES = {
     .. " nccl-all-reduce-bw.runtime=FILE",
   ["runtime-malformed"] = SUPPLY, ["runtime-kind"] = SUPPLY,
   ["benchmark-profile"] = "Correct the constraint nccl-benchmark-profile of the recipe, or drop it.",
+  ["sweep"] = "Begin below the end: --set nccl-all-reduce-bw.min_size=1K --set nccl-all-reduce-bw.max_size=16G",
+  ["times"] = "Leave the parameter out, for its default: aicr-run --explain nccl-all-reduce-bw",
   ["fabric"] = "Leave the parameter out, for the platform's own: --set nccl-all-reduce-bw.fabric=",
   ["runtime-image"] = "--set nccl-all-reduce-bw.runtime_image=HOST/NAME:TAG, an image with nccl-tests for MPI",
   ["platform-unknown"] = "Name it: --platform gcp, or with --recipe FILE",

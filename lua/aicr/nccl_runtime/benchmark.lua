@@ -6,6 +6,7 @@ local errors = require "aicr.native.error"
 local fleet = require "aicr.fleet"
 local json = require "aicr.json"
 local params = require "aicr.nccl_runtime.params"
+local request_of = require "aicr.nccl_runtime.request"
 local sizing = require "aicr.nccl_runtime.sizing"
 local text = require "aicr.native.text"
 local training = require "aicr.training"
@@ -75,6 +76,7 @@ end
 function M.size(ctx, request, source)
   if source.platform.size then
     local size = source.platform.size(ctx, request)
+    request_of.require_sweep(request.min_bytes or size.min_bytes, request.max_bytes)
     ctx:evidence("%d workers with %d GPUs each: %s", size.workers, size.gpus, shown_names(size.nodes))
     return size
   end
@@ -91,6 +93,9 @@ function M.size(ctx, request, source)
     ctx:fail(fault)
   end
   size.min_bytes = source.platform.MIN_BYTES
+  if size.min_bytes then
+    request_of.require_sweep(request.min_bytes or size.min_bytes, request.max_bytes)
+  end
   ctx:evidence("%d workers with %d GPUs each: %s", size.workers, size.gpus, table.concat(size.nodes, " "))
   return covered(ctx, size)
 end

@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- The parameters of the all-reduce benchmark, and what of them `aicr.training` waits for.
+local errors = require "aicr.native.error"
 local fleet = require "aicr.fleet"
+local duration = require("aicr.time").duration
 
 local M = {}
 
@@ -55,6 +57,33 @@ function M.declare()
     params[time[1]] = { type = "duration", default = time[2], help = time[3] }
   end
   return params
+end
+
+-- Parameter, the least that it may be or which other it must be above, and why.
+local NO_PAUSE <const> = "the API server would be asked without a pause"
+local LEAST <const> = {
+  { "lock_stale", above = "lock_renew", why = "its lock would be free for others while it runs" },
+  { "lock_stale", least = "1m", why = "locks of runs that are at work would be taken over" },
+  { "prune_age", least = "1m", why = "namespaces of runs that begin would be removed" },
+  { "lock_renew", least = "100ms", why = NO_PAUSE }, { "trainer_interval", least = "10ms", why = NO_PAUSE },
+  { "webhook_interval", least = "10ms", why = NO_PAUSE }, { "look_interval", least = "10ms", why = NO_PAUSE },
+  { "log_interval", least = "10ms", why = NO_PAUSE },
+}
+
+--- Refuses waiting times that contradict each other, or leave the API server no rest. Raises INVALID_REQUEST/`times`.
+---@param params table `ctx.params`
+function M.check(params)
+  for _, row in ipairs(LEAST) do
+    local given, bound = params[row[1]], row.least or params[row.above]
+    local ms, bound_ms = duration(given), duration(bound)
+    if ms < bound_ms or row.above and ms == bound_ms then
+      errors.raise {
+        code = "INVALID_REQUEST", reason = "times",
+        message = ("parameter %s is %s, and must be %s %s: %s"):format(row[1], given, row.least and "at least"
+          or ("more than parameter %s,"):format(row.above), bound, row.why),
+      }
+    end
+  end
 end
 
 --- The `times` of `training.run`.

@@ -13,6 +13,7 @@ local recipe = require "aicr.recipe"
 local scheduling = require "aicr.nccl_runtime.scheduling"
 local supplied = require "aicr.nccl_runtime.supplied"
 local text = require "aicr.native.text"
+local times = require "aicr.nccl_runtime.params"
 local tree = require "aicr.nccl_runtime.tree"
 
 local M = {}
@@ -185,6 +186,23 @@ local function skip_floorless(ctx)
   }
 end
 
+-- Bytes of a value of the benchmark.
+local FLOAT <const> = 4
+
+--- Refuses sizes of which nothing could be judged. Raises INVALID_REQUEST/`sweep`.
+---@param first integer bytes
+---@param last integer bytes
+function M.require_sweep(first, last)
+  if last < FLOAT or first > last then
+    errors.raise {
+      code = "INVALID_REQUEST", reason = "sweep",
+      message = last < FLOAT and ("parameter max_size: %d bytes hold no value of %d bytes"):format(last, FLOAT)
+        or ("the sweep would begin at %s and end at %s, parameters min_size and max_size"):format(M.size_text(first),
+          M.size_text(last)),
+    }
+  end
+end
+
 -- Of less nothing is printed.
 local FLOOR_MIN <const> = 0.01
 
@@ -222,17 +240,42 @@ end
 --- Name of the check and of its constraint.
 M.NAME = "nccl-all-reduce-bw"
 
+-- Parameters that some benchmarks have no use for.
+local PATHS <const> = { "fabric", "mnnvl", "nic_resource", "nics" }
+local BUILDS <const> = { "overrides", "runtime_image" }
+
+-- Says which parameters change nothing, and which floor another one goes before.
+local function tell_unused(ctx, out)
+  local unused = {}
+  for _, list in ipairs { (out.carrier or out.row.runtime == "gke") and PATHS or {}, out.carrier and BUILDS or {} } do
+    for _, name in ipairs(list) do
+      local given = ctx.params[name]
+      unused[#unused + 1] = given ~= nil and given ~= "" and name or nil
+    end
+  end
+  if #unused > 0 then
+    ctx:evidence("%s does not use parameters that were given: %s", out.carrier and "a supplied runtime"
+      or "the benchmark of GPUDirect-TCPXO", table.concat(unused, ", "))
+  end
+  local asked = ctx.params.min_busbw and recipe.constraint(ctx.recipe, "performance", M.NAME)
+  if asked then
+    ctx:evidence("parameter min_busbw goes before the recipe's constraint %s", text.printable(tostring(asked.value)))
+  end
+end
+
 --- What is asked: `{floor, floor_text, carrier, profiled, image, platform, arch, row, fleet, fabric, overrides,
 --- selector, tolerations, min_size, max_size, min_bytes, max_bytes}`; min_size nil: the runtime's own; fleet: where it
 --- was read. Skips the check when nothing is asked (`no-constraint`) or there is no benchmark for the hardware
 --- (`not-supported`). Raises INVALID_REQUEST, verdicts `two-runtimes`, `runtime-unresolved`, `fabric`,
 --- `runtime-image`, `benchmark-profile`, `constraint` and those of `supplied.check`; no verdicts `not-available`,
---- `override`, `node-selector`, `toleration`; where nobody says platform or architecture, what `aicr.fleet.read`
---- raises.
+--- `override`, `node-selector`, `toleration`, `sweep`, `times`; where nobody says platform or architecture,
+--- what `aicr.fleet.read` raises.
 ---@param ctx aicr.ctx
 ---@return table
 function M.read(ctx)
   local params = ctx.params
+  times.check(params)
+  M.require_sweep(params.min_size or FLOAT, params.max_size)
   local floor_text = floor_of(ctx)
   if not floor_text and not catalog.thresholds(objects.ALL_REDUCE) then
     skip_floorless(ctx)
@@ -259,6 +302,7 @@ function M.read(ctx)
     skip_floorless(ctx)
   end
   out.floor_text, out.floor = floor_text, M.floor(floor_text)
+  tell_unused(ctx, out)
   return out
 end
 
