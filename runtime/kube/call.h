@@ -130,6 +130,11 @@ bool kube_call_is_last_page(struct kube_call *call);
 bool kube_call_is_item(struct kube_call *call);
 bool kube_call_is_page(struct kube_call *call);
 
+/* call_event.c: is a line of a watch an event of what is watched? False:
+ * call->error. Is this a name that the request may be answered with? */
+bool kube_call_is_event(struct kube_call *call, const char *text, size_t len);
+bool kube_call_is_named(struct kube_call *call, const char *name);
+
 /* call_page.c: the pages of a list. False without memory. */
 bool kube_call_begin_page(struct kube_call *call);
 void kube_call_end_page(struct kube_call *call);

@@ -226,6 +226,9 @@ bool kube_call_is_item(struct kube_call *call)
   if (ns != NULL && differs(id->ns, ns)) {
     return refuse(call, "an item's metadata.namespace", id->ns, ns);
   }
+  if (!kube_call_is_named(call, id->name)) {
+    return refuse(call, "an item's metadata.name", id->name, call->rq.field);
+  }
   return is_next(call);
 }
 

@@ -92,6 +92,13 @@ static enum kube_call_state give(struct kube_call *call, size_t line_len,
   *len = line_len;
   call->lines_taken += end;
   kube_record_event(call, *text, *len, end);
+  if (!call->rq.text && !kube_call_is_event(call, *text, *len)) {
+    *text = NULL;
+    *len = 0;
+    drop_transfer(call);
+    kube_call_fail(call);
+    return KUBE_CALL_FAILED;
+  }
   return KUBE_CALL_ITEM;
 }
 

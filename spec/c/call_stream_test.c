@@ -7,6 +7,11 @@
 
 /* The lines of a stream that is read slower than it comes. */
 
+#define EVENT(type, object) "{\"type\":\"" type "\",\"object\":" object "}"
+#define NODE(name, more)                                                       \
+  "{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"" name    \
+  "\"}" more "}"
+
 static const struct kube_call_spec events = {
     .verb = KUBE_WATCH, .resource = "nodes", .stream = true};
 
@@ -21,7 +26,8 @@ static void give_part(struct kube_call *call, const char *text)
 /* A stream of which something always waits: what was taken is given up. */
 static void test_never_drained(void **state)
 {
-  static const char two[] = "{\"a\":1}\n{\"a\":2}\n";
+  static const char two[] =
+      EVENT("ADDED", NODE("n", "")) "\n" EVENT("DELETED", NODE("n", "")) "\n";
   static const struct fake_answer answers[] = {{0}};
   struct fake f;
   (void)state;
@@ -33,7 +39,7 @@ static void test_never_drained(void **state)
     give_part(call, two);
     for (unsigned k = 0; k < (i == 0 ? 1 : 2); k++) {
       assert_int_equal(kube_call_next(call, &text, &len), KUBE_CALL_ITEM);
-      assert_int_equal(text[5], "12"[(k + (i > 0)) % 2]);
+      assert_int_equal(text[9], "AD"[(k + (i > 0)) % 2]);
     }
     assert_true(call->lines.len < 8 * sizeof two);
   }
@@ -46,6 +52,7 @@ static void test_overflow(void **state)
   enum { LINE = 3 << 20, FIT = 4 }; /* of 12 MiB */
   static const struct fake_answer answers[] = {{0}};
   static char line[LINE + 1];
+  static const char event[] = EVENT("ADDED", NODE("n", "")) "\n";
   struct fake f;
   (void)state;
   struct kube_client *c = kube_client_open(fake_init(&f, answers));
@@ -53,7 +60,7 @@ static void test_overflow(void **state)
   const char *text = NULL;
   size_t len = 0;
   memset(line, ' ', LINE);
-  line[LINE - 1] = '\n';
+  memcpy(line + LINE - (sizeof event - 1), event, sizeof event - 1);
   for (unsigned i = 0; i < FIT + 2; i++) {
     give_part(call, line);
     if (i == 1) {
@@ -69,9 +76,79 @@ static void test_overflow(void **state)
   kube_client_close(c);
 }
 
+/* What is no event of what is watched is none. */
+static void test_events(void **state)
+{
+  static const struct {
+    const char *line, *ns, *field;
+    bool good;
+  } rows[] = {
+      {EVENT("ADDED", NODE("n", "")), NULL, NULL, true},
+      {EVENT("DELETED", NODE("n", "")), NULL, "metadata.name=n", true},
+      {EVENT("MODIFIED", NODE("n", "")), NULL, "metadata.name==n", true},
+      {EVENT("MODIFIED", NODE("m", "")), NULL, "metadata.name!=n", true},
+      {EVENT("MODIFIED", NODE("m", "")), NULL, "metadata.name=n,a=b", true},
+      {EVENT("BOOKMARK", "{\"kind\":\"Node\",\"apiVersion\":\"v1\"}"), NULL,
+       "metadata.name=n", true},
+      {EVENT("ERROR", "{\"kind\":\"Status\",\"code\":410}"), NULL, NULL, true},
+      {EVENT("ADDED", NODE("n", ",\"metadata\":{\"name\":\"n\",\"namespace\":"
+                                "\"a\"}")),
+       "a", NULL, true},
+
+      {EVENT("MODIFIED", NODE("m", "")), NULL, "metadata.name=n", false},
+      {EVENT("ADDED", NODE("n", ",\"metadata\":{\"name\":\"n\",\"namespace\":"
+                                "\"b\"}")),
+       "a", NULL, false},
+      {EVENT("ADDED", NODE("n", "")), "a", NULL, false},
+      {EVENT("ADDED", NODE("", "")), NULL, NULL, false},
+      {EVENT("ADDED", NODE("n", ",\"kind\":\"Pod\"")), NULL, NULL, false},
+      {EVENT("ADDED", NODE("n", ",\"apiVersion\":\"v2\"")), NULL, NULL, false},
+      {EVENT("BOOKMARK", "{\"kind\":\"Pod\",\"apiVersion\":\"v1\"}"), NULL,
+       NULL, false},
+      {EVENT("ADDED", "{}"), NULL, NULL, false},
+      {EVENT("ADDED", "[]"), NULL, NULL, false},
+      {EVENT("ADDED", "null"), NULL, NULL, false},
+      {EVENT("ADDED", NODE("n", "") ",\"object\":7"), NULL, NULL, false},
+      {EVENT("SHOUTED", NODE("n", "")), NULL, NULL, false},
+      {EVENT("", NODE("n", "")), NULL, NULL, false},
+      {"{\"object\":" NODE("n", "") "}", NULL, NULL, false},
+      {"{\"type\":\"ADDED\"}", NULL, NULL, false},
+      {NODE("n", ""), NULL, NULL, false},
+      {"{", NULL, NULL, false},
+      {"[]", NULL, NULL, false},
+      {"", NULL, NULL, false},
+  };
+  static const struct fake_answer answers[] = {{0}};
+  (void)state;
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    struct kube_call_spec spec = events;
+    const char *text = NULL;
+    char line[512];
+    struct fake f;
+    size_t len = 0;
+    spec.field = rows[i].field;
+    struct kube_client *c = kube_client_open(fake_init(&f, answers));
+    struct kube_call *call = kube_client_start(c, &spec, NULL);
+    call->rq.ns = rows[i].ns;
+    snprintf(line, sizeof line, "%s\n", rows[i].line);
+    give_part(call, line);
+    enum kube_call_state got = kube_call_next(call, &text, &len);
+    if (rows[i].good ? got != KUBE_CALL_ITEM : got != KUBE_CALL_FAILED) {
+      fail_msg("%s: %d", rows[i].line, (int)got);
+    }
+    if (!rows[i].good) {
+      assert_string_equal(kube_call_error(call)->reason, "unexpected-response");
+      assert_int_equal(kube_call_error(call)->code, AICR_INTERNAL);
+      assert_null(text);
+    }
+    kube_client_close(c);
+  }
+}
+
 int main(void)
 {
   static const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_events),
       cmocka_unit_test(test_never_drained),
       cmocka_unit_test(test_overflow),
   };

@@ -75,7 +75,7 @@ static void test_streams(void **state)
   enum { STREAMS = 12 };
   static const struct wire_answer rows[] = {
       {.match = "watch=true",
-       .body = "{\"type\":\"ADDED\",\"object\":{}}\n",
+       .body = "{\"type\":\"ADDED\",\"object\":" POD_P "}\n",
        .how = WIRE_ENDLESS | WIRE_STALL,
        ALWAYS},
       {.body = NODE_N, ALWAYS},

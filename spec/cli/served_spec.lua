@@ -145,3 +145,46 @@ describe("each request is told on stderr", function()
     end)
   end
 end)
+
+describe("a wait for a node", function()
+  local WAIT <const> = site.check("a", [[
+    ctx.k8s:wait("nodes", "n", nil, "condition=Ready", { timeout = "20s" })
+    return "ready"]], 'timeout = "30s", needs = { "wait nodes" },')
+
+  local function node(name, ready)
+    return {
+      kind = "Node", apiVersion = "v1", metadata = { name = name, uid = name, resourceVersion = "2" },
+      status = { conditions = json.array { { type = "Ready", status = ready } } },
+    }
+  end
+
+  local function run(list, event)
+    list.kind, list.apiVersion = "NodeList", "v1"
+    return server.run({
+      server.row("GET /api/v1/nodes/n ", node("n", "False")),
+      server.row("GET /api/v1/nodes?limit=500 ", { kind = "NodeList", apiVersion = "v1", items = json.array {} }),
+      server.row("watch=true", json.encode(event) .. "\n", { how = { "endless", "stall" } }),
+      server.row("GET /api/v1/nodes?", list),
+    }, WAIT)
+  end
+
+  local here <const> = { metadata = { resourceVersion = "1" }, items = json.array { node("n", "False") } }
+
+  it("passes when it is ready", function()
+    local check = run(here, { type = "MODIFIED", object = node("n", "True") })
+    assert.equal("pass", check.outcome, check.message)
+  end)
+
+  it("does not take another one for it, of which a server tells that knows no selector", function()
+    local check = run(here, { type = "MODIFIED", object = node("m", "True") })
+    assert.same({ "error", "unexpected-response" }, { check.outcome, check.reason }, check.message)
+    check = run({ metadata = here.metadata, items = json.array { node("m", "True") } }, { type = "ADDED" })
+    assert.same({ "error", "unexpected-response" }, { check.outcome, check.reason }, check.message)
+  end)
+
+  it("does not go round where a list says no version", function()
+    local check, requests = run({ metadata = {}, items = here.items }, { type = "ADDED" })
+    assert.same({ "error", "unexpected-response" }, { check.outcome, check.reason }, check.message)
+    assert.is_true(#requests < 10, json.encode(requests))
+  end)
+end)

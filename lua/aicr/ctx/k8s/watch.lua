@@ -97,6 +97,9 @@ local function resync(self)
   if self.tells_empty and #items == 0 and self.first > self.last then
     push(self, "EMPTY")
   end
+  if (version or "") == "" then
+    unexpected(self, { "a list", "resourceVersion" })
+  end
   self.version = version
 end
 
@@ -187,7 +190,7 @@ local function take_event(self, event)
     return
   end
   local meta = type(object.metadata) == "table" and object.metadata or {}
-  if type(meta.resourceVersion) ~= "string" then
+  if type(meta.resourceVersion) ~= "string" or meta.resourceVersion == "" then
     close(self)
     unexpected(self, { "an event", "resourceVersion" })
   end
