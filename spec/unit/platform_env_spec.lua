@@ -161,3 +161,21 @@ describe("mpi_env_args", function()
     end)
   end
 end)
+
+describe("a list of variables", function()
+  for i, row in ipairs {
+    { "merge_env", { {}, { "A=1" } }, 'merge_env: user[1]: expected an object with a name, and a value or a' },
+    { "merge_env", { { { value = "x" } }, { { name = "A" } } }, "merge_env: base[1]: expected an object with a name" },
+    { "merge_env", { {}, { { name = 5 } } }, 'got {"name":5}' },
+    { "merge_env", { "A=1", {} }, 'merge_env: base: expected a list, got "A=1"' },
+    { "override_env", { { { name = "A" } }, { true } }, "override_env: user[1]: expected an object" },
+    { "override_env", { { 1 }, {} }, "override_env: list[1]: expected an object" },
+    { "mpi_env_args", { { "A" }, {} }, "mpi_env_args: list[1]: expected an object" },
+  } do
+    it(("is refused: %d, %s"):format(i, row[3]), function()
+      local err = raised(platform[row[1]], table.unpack(row[2]))
+      assert.same({ "INVALID_REQUEST", "env" }, { err.code, err.reason })
+      assert.truthy(err.message:find(row[3], 1, true), err.message)
+    end)
+  end
+end)

@@ -31,6 +31,23 @@ function M.base_nccl_env(enable_mnnvl)
   return out
 end
 
+--- Refuses a list whose entries are none: they would be lost, or end in an error of Lua. Raises INVALID_REQUEST/`env`.
+---@param what string its name, for the message
+---@param list any
+function M.need_entries(what, list)
+  if list == nil or list == json.null then
+    return
+  elseif type(list) ~= "table" then
+    value.invalid("env", "%s: expected a list, got %s", what, value.shown(list))
+  end
+  for i, entry in ipairs(list) do
+    if not value.is_map(entry) or type(entry.name) ~= "string" then
+      value.invalid("env", "%s[%d]: expected an object with a name, and a value or a valueFrom, got %s", what, i,
+        value.shown(entry))
+    end
+  end
+end
+
 local function names_of(list)
   local names = {}
   for _, entry in ipairs(list) do
@@ -45,6 +62,8 @@ end
 ---@param user table[]|nil
 ---@return table[]|nil base itself where the user sets nothing
 function M.merge_env(base, user)
+  M.need_entries("merge_env: base", base)
+  M.need_entries("merge_env: user", user)
   if #value.list(user) == 0 then
     return value.opt(base)
   end
@@ -75,6 +94,8 @@ end
 ---@param user table[]|nil
 ---@return table[]
 function M.override_env(list, user)
+  M.need_entries("override_env: list", list)
+  M.need_entries("override_env: user", user)
   local out, by_name = value.copy(value.list(list)), last_of(user)
   for i = #out, 1, -1 do
     local mine = by_name[out[i].name]
@@ -138,6 +159,7 @@ end
 ---@param args string[]|nil
 ---@return string[]
 function M.mpi_env_args(list, args)
+  M.need_entries("mpi_env_args: list", list)
   local named, left = {}, {}
   each_forwarded(value.list(args), function(_, name) named[name] = true end)
   for _, entry in ipairs(value.list(list)) do

@@ -6,9 +6,11 @@ local errors = require "aicr.native.error"
 local json = require "aicr.json"
 local match = require "aicr.platform.match"
 local merge = require "aicr.platform.merge"
+local names = require "aicr.platform.names"
 local overrides = require "aicr.platform.overrides"
 local patch = require "aicr.platform.patch"
 local runtime = require "aicr.platform.runtime"
+local sizing = require "aicr.platform.sizing"
 local value = require "aicr.platform.value"
 
 local M = {}
@@ -196,6 +198,13 @@ local FIELDS <const> = {
   "DomainCount", "Config",
 }
 
+-- The builders take any number, as those of the reference do; a run of so many is not meant.
+local function need_size(field, n, most)
+  if math.type(n) == "integer" and (n < 0 or n > most) then
+    value.invalid("size", "build_run: %s: %d is not valid; expected a whole number from 0 to %d", field, n, most)
+  end
+end
+
 --- Fields that are misspelt would be left out in silence.
 local function check(run)
   for field in pairs(run) do
@@ -207,11 +216,22 @@ local function check(run)
       value.invalid("config", "build_run: unknown field %s%s", value.quoted(field), value.suggestion(field, FIELDS))
     end
   end
-  if type(run.Runtime) ~= "table" then
+  local arch = value.opt(run.GPUArchitecture) or ""
+  if value.opt(run.Platform) ~= nil and run.Platform ~= "" and not names.is_name(run.Platform) then
+    value.invalid("config", "build_run: Platform: %s is not valid; expected one of: %s", value.shown(run.Platform),
+      names.names_list())
+  elseif type(arch) ~= "string" or arch ~= "" and not arch:match "^%l[%l%d]*$" then
+    value.invalid("config", "build_run: GPUArchitecture: expected lower-case letters and digits, such as h100, got %s",
+      value.shown(arch))
+  elseif type(run.Runtime) ~= "table" then
     value.invalid("config", "build_run: Runtime: expected a table, got %s", type(run.Runtime))
   elseif run.FrameworkType == "mpi" and type(run.Binary) ~= "string" then
     value.invalid("config", "build_run: an MPI run needs a Binary")
   end
+  env.need_entries("build_run: Runtime.Env", run.Runtime.Env)
+  need_size("Runtime.NodesPerJob", run.Runtime.NodesPerJob, sizing.MAX_NODES)
+  need_size("Runtime.GpusPerNode", run.Runtime.GpusPerNode, sizing.MAX_PER_NODE)
+  need_size("MlnxPerNode", run.MlnxPerNode, sizing.MAX_PER_NODE)
 end
 
 -- What is at the end of keys, nil where one is missing: an override may have brought an object of any form.
