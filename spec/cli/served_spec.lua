@@ -131,6 +131,26 @@ describe("an apply of which the answer is lost", function()
   end)
 end)
 
+describe("a webhook that cannot be called", function()
+  it("has made nothing, so that nothing is looked for", function()
+    local create = site.check("a", [[
+    ctx.k8s:create { apiVersion = "v1", kind = "ConfigMap", metadata = { generateName = "x-" } }
+    return "made"]], 'needs = { "create configmaps" },')
+    local check, requests = server.run({
+      server.row("POST /api/v1/namespaces/ns/configmaps?", {
+        kind = "Status", apiVersion = "v1", status = "Failure", reason = "InternalError", code = 500,
+        message = 'Internal error occurred: failed calling webhook "w": no endpoints available',
+      }, { http = 500 }),
+    }, create, { "-n", "ns" })
+    assert.same({ "error", "server-error" }, { check.outcome, check.reason }, check.message)
+    assert.truthy(check.fix:find("validatingwebhookconfigurations", 1, true), check.fix)
+    for _, request in ipairs(requests) do
+      assert.is_nil(request[1]:find("GET /api/v1/namespaces/ns/configmaps", 1, true), request[1])
+    end
+    assert.is_nil(json.encode(check):find("may be left", 1, true))
+  end)
+end)
+
 describe("each request is told on stderr", function()
   local GETS <const> = site.check("a", 'ctx.k8s:get("nodes", "n") return "read"', 'needs = { "get nodes" },')
 

@@ -80,6 +80,35 @@ describe("clean-up of what got no answer", function()
     assert.same({ "u9" }, host.deleted)
   end)
 
+  it("says of one that did not come that it may, and how to look", function()
+    local ok, err = pcall(clean.remove, { api_version = "batch/v1", kind = "Job", name = "a", namespace = "n",
+      run_id = "r", lost = true })
+    assert.is_false(ok)
+    assert.equal("-n n job.batch/a of which no answer came may be left (it was not there within 44 s); "
+      .. "look with: kubectl get -n n job.batch/a", err)
+    host.failure = errors.new { code = "UNAUTHORIZED", reason = "forbidden", message = "no get" }
+    ok, err = pcall(clean.remove, { api_version = "batch/v1", kind = "Job", name = "a", namespace = "n",
+      run_id = "r", lost = true })
+    assert.is_false(ok)
+    assert.truthy(err:find("-n n job.batch/a of which no answer came may be left ([UNAUTHORIZED] no get); look", 1,
+      true), err)
+    for i = 1, 200 do
+      host.lists[i] = {}
+    end
+    ok, err = pcall(clean.remove_generated, generated(), {})
+    assert.is_false(ok)
+    assert.equal("a Job of which no answer came may be left (it was not there within 1 s); "
+      .. "look with: kubectl get job.batch -n n -l aicr-run/run=r", err)
+  end)
+
+  it("is content where one that had its answer is not there", function()
+    clean.remove { api_version = "v1", kind = "Pod", name = "p", namespace = "n", run_id = "r", uid = "u" }
+    host.lists = { {} }
+    local t = generated()
+    t.lost = false
+    clean.remove_generated(t, {})
+  end)
+
   describe("of an apply", function()
     local AT <const>, BEFORE <const>, AFTER <const> = "2026-01-01T00:00:05Z", "2026-01-01T00:00:04Z",
       "2026-01-01T00:00:06Z"

@@ -218,6 +218,9 @@ describe("the outcome of a check", function()
     { "forbidden", 'create pods: forbidden (HTTP 403): admission webhook "w" denied the request: no',
       "ask who runs the webhook that the message names: kubectl get "
       .. "validatingwebhookconfigurations,mutatingwebhookconfigurations" },
+    { "server-error", 'create pods: server-error (HTTP 500): failed calling webhook "w": no such host',
+      "ask who runs the webhook that the message names: kubectl get "
+      .. "validatingwebhookconfigurations,mutatingwebhookconfigurations" },
     { "forbidden", "create pods: forbidden (HTTP 403): exceeded quota: q, requested: pods=1",
       "make room in the quota: kubectl describe resourcequota -A" },
     { "forbidden", "create pods: refused by admission control (HTTP 403): no service account",

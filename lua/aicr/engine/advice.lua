@@ -56,7 +56,6 @@ local FIX <const> = {
   deadline = AGAIN,
   throttled = AGAIN,
   unavailable = AGAIN,
-  ["server-error"] = AGAIN,
   ["server-timeout"] = AGAIN,
   protocol = "see whether that address is a Kubernetes API server: kubectl version",
   ["unexpected-response"] = "see whether that address is a Kubernetes API server: kubectl version",
@@ -98,10 +97,12 @@ function M.misspelt(out)
   return near and ("write %s in the check and in its needs, if that is meant"):format(near)
 end
 
+local WEBHOOK <const> = "ask who runs the webhook that the message names: kubectl get "
+  .. "validatingwebhookconfigurations,mutatingwebhookconfigurations"
+
 -- A refusal that no role lifts: text of the server → what to do.
 local REFUSALS <const> = {
-  { "admission webhook", "ask who runs the webhook that the message names: kubectl get "
-    .. "validatingwebhookconfigurations,mutatingwebhookconfigurations" },
+  { "admission webhook", WEBHOOK },
   { "exceeded quota", "make room in the quota: kubectl describe resourcequota -A" },
   { "violates PodSecurity", "choose a namespace that allows such pods: kubectl get namespaces -L "
     .. "pod-security.kubernetes.io/enforce" },
@@ -123,6 +124,10 @@ function BY_MESSAGE.forbidden(item, text)
 end
 
 BY_MESSAGE.unauthorized = BY_MESSAGE.forbidden
+
+BY_MESSAGE["server-error"] = function(_, text)
+  return text:find("failed calling webhook", 1, true) and WEBHOOK or AGAIN
+end
 
 function BY_MESSAGE.timeout(item, text)
   if text:find("server", 1, true) and not text:find("time limit", 1, true) then

@@ -114,14 +114,26 @@ local function read(t)
   return object, false
 end
 
--- As read; one whose answer was lost may still come into being.
+-- Is there time for another look, and for its answer?
+local function may_look(t)
+  return native.monotonic() + 2 * POLL_MS <= t.until_ms
+end
+
+-- As read; one whose answer was lost may still come into being. Without an object, whether it may even now.
 local function find(t)
   local object, is_other = read(t)
-  while not object and not is_other and not t.uid and t.lost and native.monotonic() < t.until_ms do
+  local is_open = not is_other and not t.uid and t.lost
+  while not object and not is_other and is_open and may_look(t) do
     native.sleep(POLL_MS)
     object, is_other = read(t)
   end
-  return object
+  return object, is_open and not is_other
+end
+
+-- What stays unknown of an object of which no answer came.
+local function unsure(t, what, why, look)
+  error(("%s of which no answer came may be left (%s); look with: kubectl get %s"):format(what,
+    why or ("it was not there within %d s"):format((native.monotonic() - t.since_ms) // 1000), look), 0)
 end
 
 local function delete(t, uid)
@@ -145,10 +157,12 @@ end
 --   apply), forced=(was that forced?)}
 -- @raise an error object, or a string that says what is left and how to remove it
 function M.remove(t)
-  t.until_ms = patience()
-  local found, object = pcall(find, t)
+  t.until_ms, t.since_ms = patience(), native.monotonic()
+  local found, object, is_open = pcall(find, t)
   if found and not object then
-    return
+    return is_open and unsure(t, named(t), nil, named(t))
+  elseif not found and t.lost and not t.uid and errors.is(object) then
+    unsure(t, named(t), tostring(object), named(t))
   end
   local ok, why = found, object
   if found then
@@ -196,17 +210,16 @@ end
 -- @param made table all that this run made: {uid=} each
 -- @raise as remove
 function M.remove_generated(t, made)
-  t.until_ms = patience()
+  t.until_ms, t.since_ms = patience(), native.monotonic()
   local ok, found = pcall(list, t, made)
-  while ok and #found == 0 and t.lost and native.monotonic() < t.until_ms do
+  while ok and #found == 0 and t.lost and may_look(t) do
     native.sleep(POLL_MS)
     ok, found = pcall(list, t, made)
   end
-  if not ok then
+  if not ok or #found == 0 and t.lost then
     local group = t.api_version:match "^(.*)/"
-    error(("a %s of which no answer came may be left (%s); look with: kubectl get %s%s -l %s=%s"):format(t.kind,
-      tostring(found), t.kind:lower() .. (group and "." .. group or ""),
-      t.namespace and " -n " .. t.namespace or "", M.RUN, t.run_id), 0)
+    unsure(t, "a " .. t.kind, not ok and tostring(found) or nil, ("%s%s -l %s=%s"):format(
+      t.kind:lower() .. (group and "." .. group or ""), t.namespace and " -n " .. t.namespace or "", M.RUN, t.run_id))
   end
   for _, meta in ipairs(found) do
     M.remove {

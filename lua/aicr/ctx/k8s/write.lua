@@ -67,7 +67,9 @@ end
 local function was_refused(err)
   local details = errors.is(err) and type(err.details) == "table" and err.details or {}
   local http = details.http
-  if math.type(http) == "integer" then
+  if http == 500 and details.attempts == 1 and tostring(err.message):find("failed calling webhook", 1, true) then
+    return true -- before anything was stored
+  elseif math.type(http) == "integer" then
     -- A conflict may be with our own object, made by an attempt whose answer was lost.
     return http >= 400 and http < 500 and http ~= 408 and http ~= 409
   elseif details.transport then
