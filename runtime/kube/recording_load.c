@@ -408,6 +408,17 @@ static bool visit_document(void *ctx, const struct kube_rec_input *in,
   return taken || kube_rec_load_documents(l, in, err);
 }
 
+/* What is not said plainly is not guessed: a recording that was broken off must
+ * not pass for a whole one. */
+static bool take_flag(const cJSON *tree, const char *name, bool *to,
+                      struct aicr_error *err)
+{
+  const cJSON *flag = kube_json_member(tree, name);
+  *to = cJSON_IsTrue(flag);
+  return flag == NULL || cJSON_IsBool(flag) ||
+         kube_rec_invalid(err, MANIFEST, "\"%s\" is not true or false", name);
+}
+
 static bool load_manifest(struct kube_rec_loader *l, struct aicr_error *err)
 {
   struct aicr_buf text;
@@ -436,8 +447,8 @@ static bool load_manifest(struct kube_rec_loader *l, struct aicr_error *err)
                               &bad)) {
     ok = kube_rec_invalid(err, MANIFEST, "capturedAt: %s", bad.message);
   }
-  l->wants_index = cJSON_IsTrue(kube_json_member(tree, "indexed"));
-  l->store->open = cJSON_IsTrue(kube_json_member(tree, "open"));
+  ok = ok && take_flag(tree, "indexed", &l->wants_index, err) &&
+       take_flag(tree, "open", &l->store->open, err);
   snprintf(l->store->context, sizeof l->store->context, "%.255s",
            kube_json_text(tree, "context"));
   snprintf(l->store->server_version, sizeof l->store->server_version, "%.63s",

@@ -13,7 +13,11 @@ bool kube_rec_event_add(struct kube_rec_store *s,
                         const struct kube_index_line *line,
                         struct aicr_error *err);
 
-/* After all lines: which checks there are. */
+/* After all lines: is no run over twice? Else "recording-invalid". */
+bool kube_rec_check_runs(const struct kube_rec_store *s,
+                         struct aicr_error *err);
+
+/* Which checks there are. */
 bool kube_rec_list_checks(struct kube_rec_store *s, struct aicr_error *err);
 
 /* Whose lines an asker is given: its attempt is one that was recorded, the last

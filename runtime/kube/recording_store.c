@@ -413,5 +413,5 @@ bool kube_rec_store_finish(struct kube_rec_store *s, struct aicr_buf *warnings,
   if (s->entry_count > 1) {
     qsort(s->entries, s->entry_count, sizeof s->entries[0], compare_entries);
   }
-  return kube_rec_list_checks(s, err);
+  return kube_rec_check_runs(s, err) && kube_rec_list_checks(s, err);
 }

@@ -180,6 +180,24 @@ static const struct refused refused[] = {
      {{"aicr-recording.json", "{\"schema\":2}"}},
      "recording-invalid",
      "\"schema\" is not 1"},
+    {"open that is neither true nor false",
+     {{"aicr-recording.json", "{\"schema\":1,\"open\":\"true\"}"}},
+     "recording-invalid",
+     "\"open\" is not true or false"},
+    {"indexed that is neither true nor false",
+     {{"aicr-recording.json", "{\"schema\":1,\"indexed\":1}"}},
+     "recording-invalid",
+     "\"indexed\" is not true or false"},
+    {"a run that is over twice",
+     {{"aicr-recording.json", "{\"schema\":1,\"indexed\":true}"},
+      {"index.jsonl",
+       "{\"verb\":\"run\",\"check\":\"a\",\"attempt\":2}\n"
+       "{\"verb\":\"run\",\"check\":\"a\"}\n"
+       "{\"verb\":\"run\",\"check\":\"b\",\"attempt\":2}\n"
+       "{\"verb\":\"run\",\"check\":\"a\",\"attempt\":2,\"transport\":"
+       "\"canceled\"}\n"}},
+     "recording-invalid",
+     "attempt 2 of the check a is over twice"},
     {"no schema",
      {{"aicr-recording.json", "{}"}},
      "recording-invalid",
