@@ -118,9 +118,18 @@ local function as_object(object, offers)
   }
 end
 
+-- What the platform is told from (aicr.platform.detect).
+local function need_text(v)
+  assert(v == nil or type(v) == "string")
+end
+
 local function reduce(object, known)
   local labels, status = object.metadata.labels or {}, object.status or {}
   assert(type(object.metadata.name) == "string" and type(labels) == "table")
+  need_text(object.spec and object.spec.providerID)
+  for _, label in ipairs(TOLD) do
+    need_text(labels[label])
+  end
   local offers, product = offers_of(status, known), labels[detect.PRODUCT_LABEL] or ""
   local capacity = status.capacity and status.capacity[M.GPU]
   local out_of_use, taints = taints_of(object)
