@@ -13,8 +13,8 @@ local text = require "aicr.native.text"
 local M = {}
 
 local OP <const> = "all_reduce"
--- Bytes of a value of the benchmark that we start; it prints the bytes of whole values.
-local FLOAT <const> = 4
+-- What the benchmark that we start is of, and bytes of a value; it prints the bytes of whole values.
+local TYPE <const>, REDOP <const>, FLOAT <const> = "float", "sum", 4
 -- The launcher writes the last 3900 bytes of its rows, and blanks at their ends were trimmed: of about as many the
 -- first row may be cut.
 local MESSAGE_MAX <const> = 3800
@@ -55,24 +55,24 @@ local function last_step(first, last)
   return first
 end
 
--- The whole rows of a termination message, and whether it says that the benchmark's own floor was missed. It has no
--- column header, and its front may be cut.
+-- The whole rows of a termination message, whether it says that the benchmark's own floor was missed, and its average.
+-- It has no column header, and its front may be cut.
 local function message_rows(message)
   if not message or message == "" then
-    return {}, false
+    return {}, false, nil
   elseif #message >= MESSAGE_MAX then
     message = message:match "^[^\n]*\n(.*)$" or ""
   end
   -- It was trimmed: its last line is whole.
   local runs = nccl.parse(message .. "\n", { lenient = true, op = OP }).runs
-  local rows, missed = {}, false
+  local rows, missed, average = {}, false, nil
   for _, run in ipairs(runs) do
-    missed = missed or run.bw_status == "FAILED"
+    missed, average = missed or run.bw_status == "FAILED", run.avg_busbw or average
     for _, row in ipairs(run.rows) do
       rows[#rows + 1] = row.ip and row or nil
     end
   end
-  return rows, missed
+  return rows, missed, average
 end
 
 local function finite(value)
@@ -80,14 +80,14 @@ local function finite(value)
 end
 
 -- The figure of the largest size of such rows, nil when there is none: the slowest of its repeats.
-local function message_figure(rows)
+local function message_figure(rows, average)
   local found
   for _, row in ipairs(rows) do
     local oop = row.oop
     if not found or row.size > found.size or row.size == found.size and oop.busbw < found.busbw then
       found = {
         size = row.size, busbw = oop.busbw, algbw = oop.algbw, time_us = oop.time_us, wrong = oop.wrong,
-        type = row.type, redop = row.redop, root = row.root, from = "termination message",
+        type = row.type, redop = row.redop, root = row.root, from = "termination message", average = average,
       }
     end
   end
@@ -122,6 +122,15 @@ end
 local function has_warning(run, code)
   for _, warning in ipairs(run.warnings) do
     if warning.code == code then
+      return true
+    end
+  end
+  return false
+end
+
+local function lost_rows(runs)
+  for _, run in ipairs(runs) do
+    if has_warning(run, "too-many-rows") then
       return true
     end
   end
@@ -248,6 +257,16 @@ local function curve_of(rows)
   return curve
 end
 
+-- Is it the average of a run, or of one that gives none?
+local function has_average(runs, average)
+  for _, run in ipairs(runs) do
+    if run.complete and (run.avg_busbw == nil or run.avg_busbw == average) then
+      return true
+    end
+  end
+  return false
+end
+
 -- What decides: the log's row when its table is whole, else that of the termination message.
 local function choose(run, selection, said, wanted, log, said_rows, runs)
   local in_log = selection and wanted and selection.size >= wanted
@@ -262,10 +281,16 @@ local function choose(run, selection, said, wanted, log, said_rows, runs)
   elseif stranger then
     disagree(log, logged, stranger.size, { busbw = stranger.oop.busbw, size = stranger.size })
   elseif whole then
+    if said and said.average and not has_average(runs, said.average) then
+      undecided("launch", "evidence-disagrees", log, "the log says an average of %g GB/s, the termination message %g",
+        run.avg_busbw, said.average)
+    end
     selection.from = "log"
     return selection
   elseif not in_message then
     incomplete(run, selection, said, wanted, log)
+  elseif not said.average then
+    undecided("launch", "incomplete-sweep", log, "the termination message has no summary of the benchmark")
   elseif failure_of(run) then
     undecided("transport", "benchmark-errors", log, "the benchmark met errors: %s", failure_of(run))
   elseif said.wrong == nil then
@@ -289,16 +314,20 @@ local function first_fault(runs, rows)
   return check_correct(runs[#runs], rows)
 end
 
--- The run to judge by, and how many whole ones there are beside it: the last, or a slower whole one before it that had
--- as many ranks and nodes.
-local function slowest_run(runs, asked)
+-- Could both be runs of one benchmark? What a log does not say is no difference.
+local function are_alike(a, b)
+  return (a.op == nil or b.op == nil or a.op == b.op)
+    and (a.group_ranks == nil or b.group_ranks == nil or a.group_ranks == b.group_ranks)
+end
+
+-- The run to judge by, and how many there are beside it that reached the size: the last, or a slower one before it.
+local function slowest_run(runs, asked, log)
   local last = runs[#runs]
   local selection = last and last.complete and select_row(last)
   local found, slowest, others = last, selection and selection.busbw, 0
   for i = 1, selection and #runs - 1 or 0 do
     local run = runs[i]
-    local own = run.op == last.op and run.complete and #run.errors == 0 and run.group_ranks == last.group_ranks
-      and #run.hosts == #last.hosts and select_row(run)
+    local own = are_alike(run, last) and select_row(run)
     if own and own.size >= (wanted_size(run, own, asked) or math.huge) then
       others = others + 1
       if own.busbw < slowest then
@@ -306,19 +335,46 @@ local function slowest_run(runs, asked)
       end
     end
   end
+  if found and found ~= last and not found.complete then
+    undecided("launch", "incomplete-sweep", log, "an earlier run in the log gave %.2f GB/s, less than the last, and did"
+      .. " not end", slowest)
+  end
   return found, others
 end
 
+-- Is the table of the sweep that was asked for, and are its rows those that the benchmark had?
+local function check_rows(figure, run, asked, log)
+  local uneven = figure.from == "log" and table_rows.uneven(run.rows, figure.size)
+  if uneven then
+    undecided("launch", "interleaved-runs", log, "there are %s rows of %s than of any other size", uneven,
+      size_text(figure.size))
+  end
+  local what, found, wanted = table_rows.other_sweep(run or { params = {} }, asked)
+  if what then
+    undecided("launch", "other-sweep", log, "the benchmark says that its %s is %d, and %d was asked for", what, found,
+      wanted)
+  elseif asked.max_bytes and (figure.type ~= TYPE or figure.redop ~= REDOP) then
+    undecided("launch", "other-sweep", log, "the row at %s is of %s %s, and %s %s was asked for",
+      size_text(figure.size), text.printable(figure.type), text.printable(tostring(figure.redop)), TYPE, REDOP)
+  end
+end
+
+-- Are the rows that were read those of which the benchmark gives the average?
+local function check_average(run, asked, log)
+  local mean = table_rows.other_average(run, asked.min_bytes or run.params.min_bytes)
+  if mean then
+    undecided("speed", "inconsistent-row", log, "the rows have an average of %.2f GB/s, and the benchmark says %.2f",
+      mean, run.avg_busbw)
+  end
+end
+
 -- What the table as a whole says against its row.
-local function check_table(figure, run, runs, log)
+local function check_table(run, runs, log)
   local unit = table_rows.foreign_unit(log)
   if unit then
     undecided("launch", "unsupported-format", log, "the table has the unit %s, not us and GB/s", text.printable(unit))
   elseif run and run.ranks_listed == 0 and table_rows.have_ranks(runs) then
     undecided("launch", "interleaved-runs", log, "the ranks that the log lists are not of the table that is judged")
-  elseif figure.from == "log" and table_rows.is_crowded(run.rows, figure.size) then
-    undecided("launch", "interleaved-runs", log, "there are more rows of %s than of any other size",
-      size_text(figure.size))
   end
 end
 
@@ -336,22 +392,26 @@ end
 ---@return table|nil fault
 function M.read(log, termination, asked)
   -- A log that does not name its operation is held to the figures of this one.
-  local result, rows, missed = nccl.parse(log, { op = OP, debug = true }), message_rows(termination)
+  local result, rows, missed, average = nccl.parse(log, { op = OP, debug = true }), message_rows(termination)
   local fault = first_fault(result.runs, rows)
   if fault then
     return nil, fault
-  elseif has_warning(result, "too-many-runs") then
-    undecided("launch", "interleaved-runs", log, "the log has more runs than are read")
+  elseif has_warning(result, "too-many-runs") or lost_rows(result.runs) then
+    undecided("launch", "interleaved-runs", log, "the log has more runs or rows than are read")
   end
-  local run, others = slowest_run(result.runs, asked)
+  local run, others = slowest_run(result.runs, asked, log)
   if run then
     check_launch(run, log, asked)
   end
-  local selection, said = run and select_row(run), message_figure(rows)
+  local selection, said = run and select_row(run), message_figure(rows, average)
   local wanted = wanted_size(run, selection, asked)
   local figure = choose(run, selection, said, wanted, log, rows, result.runs)
-  check_table(figure, run, result.runs, log)
+  check_table(run, result.runs, log)
+  check_rows(figure, run, asked, log)
   check_row(figure, run and (run.group_ranks or run.ranks) or asked.ranks, wanted, log)
+  if figure.from == "log" then
+    check_average(run, asked, log)
+  end
   if run and run.bw_status == "FAILED" or missed then
     return nil, about("speed", "below-own-floor", ("%.2f GB/s at %s, and the benchmark's own floor (NCCL_TESTS_MIN_BW)"
       .. " was not reached"):format(figure.busbw, size_text(figure.size)))

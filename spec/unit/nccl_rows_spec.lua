@@ -18,6 +18,20 @@ local function with_row(log, row)
   end, 1))
 end
 
+-- With the average that its rows have.
+local function averaged(log)
+  local sum, count = 0.0, 0
+  for busbw in log:gmatch "\n +%d+ +%d+ +%a+ +%a+ +%S+ +%S+ +%S+ +(%S+)" do
+    sum, count = sum + tonumber(busbw), count + 1
+  end
+  return (log:gsub("(Avg bus bandwidth    : )%S+", function(words) return ("%s%g"):format(words, sum / count) end))
+end
+
+-- The log with its row of 16G changed.
+local function last_row(log, change)
+  return (log:gsub(" +17179869184 [^\n]*\n", change))
+end
+
 -- The same ranks as two groups, one a node.
 local function split(log)
   return (log:gsub("(Rank%s+(%d+)) Group  0", function(rank, n)
@@ -60,6 +74,30 @@ describe("no bandwidth", function()
       nccl_log.log({ min = G8, busbw = 400.0 }):rep(256) .. nccl_log.log { busbw = 1.0 }, nil },
     { "of a message that is of another run than the log's cut table", "evidence-disagrees",
       nccl_log.log { last = G8, footer = false, busbw = 10.0 }, nccl_log.termination(whole) },
+    { "of a row that is another's", "inconsistent-row",
+      last_row(nccl_log.log { busbw = 50.0 }, function() return nccl_log.row(G16, 900.0, 16) end), nil },
+    { "of a table whose own row was cut", "interleaved-runs", last_row(nccl_log.log { busbw = 50.0 }, function(row)
+      return row:gsub("%d+\n$", "\n") .. nccl_log.row(G16, 900.0, 16)
+    end), nil },
+    { "of a table that lacks a repeat of it", "interleaved-runs",
+      with_row(whole, whole:match "\n( +%d.*\n) +17179869184"), nil },
+    { "of more rows than are read", "interleaved-runs", with_row(whole, nccl_log.row(1024, 1.0, 16):rep(20000)), nil },
+    { "of another type", "other-sweep", (whole:gsub("   float ", "    int8 ")), nil },
+    { "of another operation", "other-sweep", (whole:gsub(" sum ", " max ")), nil },
+    { "of a sweep with another end", "other-sweep", (whole:gsub("maxBytes %d+", "maxBytes 34359738368")), nil },
+    { "of a sweep with another begin", "other-sweep", (whole:gsub("minBytes %d+", "minBytes 8")), nil },
+    { "of larger steps", "other-sweep", (whole:gsub("2%(factor%)", "4(factor)")), nil },
+    { "of many operations at once", "other-sweep", (whole:gsub("agg iters: 1 ", "agg iters: 64 ")), nil },
+    { "after a slower run that did not end", "incomplete-sweep", nccl_log.log { busbw = 10.0, footer = false } .. whole,
+      nil },
+    { "after a slower run that met errors", "benchmark-errors", nccl_log.log { busbw = 10.0 }:gsub("# Out of",
+      "w: Test NCCL failure x.cu:4 'boom'\n%0") .. whole, nil },
+    { "after a slower run on other nodes", "host-count", nccl_log.log { busbw = 10.0, hosts = 4 } .. whole, nil },
+    { "after a slower run that does not list its ranks", "interleaved-runs", nccl_log.log { busbw = 10.0 }:gsub(
+      "#  Rank[^\n]*\n", "") .. whole, nil },
+    { "of a message with a row and nothing else", "incomplete-sweep", "", nccl_log.row(G16, 338.33, 16) },
+    { "of a message with another average", "evidence-disagrees", whole,
+      (nccl_log.termination(whole):gsub("(Avg bus bandwidth    : )%S+", "%110.5")) },
     { "of a log with a message of another run that ended sooner", "evidence-disagrees", whole,
       nccl_log.termination(nccl_log.log { last = G8, busbw = 10.0 }) },
     { "of a repeated row with a message of another run", "evidence-disagrees",
@@ -121,7 +159,7 @@ describe("of several cycles in a run", function()
         more[#more + 1] = line:find "^ +%d" and line or nil
       end
     end
-    return with_row(first, table.concat(more))
+    return averaged(with_row(first, table.concat(more)))
   end
 
   local slow <const> = nccl_log.log { busbw = 10.0 }
@@ -139,7 +177,8 @@ end)
 
 describe("a sweep", function()
   it("of sizes that no float fills ends at the whole floats", function()
-    local log = nccl_log.log { min = 1000, max = 2000 }
+    local log = nccl_log.log { min = 1000, max = 2000 }:gsub("minBytes 1000 maxBytes 2000",
+      "minBytes 1001 maxBytes 3000")
     assert.equal(2000, verdict.read(log, nil, { min_bytes = 1001, max_bytes = 3000, ranks = 16, hosts = 2 }).size)
   end)
 end)
@@ -173,9 +212,10 @@ describe("a row", function()
 
   it("may repeat as often as the others do", function()
     local list = { { size = 4 }, { size = 8 }, { size = 4 }, { size = 8 } }
-    assert.is_false(rows.is_crowded(list, 8))
+    assert.is_nil(rows.uneven(list, 8))
     list[5] = { size = 8 }
-    assert.is_true(rows.is_crowded(list, 8))
-    assert.is_false(rows.is_crowded({ { size = 8 }, { size = 8 } }, 8))
+    assert.equal("more", rows.uneven(list, 8))
+    assert.equal("fewer", rows.uneven({ { size = 8 }, { size = 4 }, { size = 4 } }, 8))
+    assert.is_nil(rows.uneven({ { size = 8 }, { size = 8 } }, 8))
   end)
 end)

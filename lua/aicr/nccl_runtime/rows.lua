@@ -48,11 +48,11 @@ function M.is_other(row)
   return row.root ~= nil and row.root ~= -1 or row.redop == "none"
 end
 
---- Are there more rows of that size than of any other? A table that is repeated repeats all of its rows.
+--- Are there more or fewer rows of that size than of any other? A table that is repeated repeats all of its rows.
 ---@param list aicr.nccl.Row[]
 ---@param size integer
----@return boolean
-function M.is_crowded(list, size)
+---@return "more"|"fewer"|nil
+function M.uneven(list, size)
   local counts, most = {}, 0
   for _, row in ipairs(list) do
     counts[row.size] = (counts[row.size] or 0) + 1
@@ -60,7 +60,62 @@ function M.is_crowded(list, size)
   for other, count in pairs(counts) do
     most = other ~= size and math.max(most, count) or most
   end
-  return most > 0 and (counts[size] or 0) > most
+  local own = counts[size] or 0
+  if most > 0 and own ~= most then
+    return own > most and "more" or "fewer"
+  end
+end
+
+-- Do the sizes double from the first on, each as often?
+local function is_whole(list, first)
+  local counts, largest = {}, first
+  for _, row in ipairs(list) do
+    if not row.ip or row.truncated then
+      return false
+    end
+    counts[row.size], largest = (counts[row.size] or 0) + 1, math.max(largest, row.size)
+  end
+  local size, seen = first, 0
+  while size > 0 and size <= largest and counts[size] == counts[first] do
+    size, seen = size * 2, seen + (counts[size] or 0)
+  end
+  return seen == #list and seen > 0
+end
+
+--- The mean of a table's bandwidths, where all rows are there and it is not the average that the benchmark gives.
+---@param run aicr.nccl.Run
+---@param first integer|nil its first size
+---@return number|nil
+function M.other_average(run, first)
+  local said = run.avg_busbw
+  if not (said and finite(said) and first and is_whole(run.rows, first)) then
+    return nil
+  end
+  local sum = 0.0
+  for _, row in ipairs(run.rows) do
+    sum = sum + row.oop.busbw + row.ip.busbw
+  end
+  local mean = sum / (2 * #run.rows)
+  return finite(mean) and math.abs(mean - said) > 0.02 + 0.002 * math.abs(said) and mean or nil
+end
+
+--- What the benchmark says of itself that is not what was asked for: a word and both numbers, nil.
+---@param run aicr.nccl.Run
+---@param asked {min_bytes: integer|nil, max_bytes: integer|nil}
+---@return string|nil what
+---@return integer found
+---@return integer wanted
+function M.other_sweep(run, asked)
+  local params = run.params
+  for _, row in ipairs {
+    { "first size", params.min_bytes, asked.min_bytes }, { "last size", params.max_bytes, asked.max_bytes },
+    { "step factor", params.step_factor, 2 }, { "operations in one", params.agg_iters, 1 },
+  } do
+    if row[2] and row[3] and row[2] ~= row[3] then
+      return row[1], row[2], row[3]
+    end
+  end
+  return nil, 0, 0
 end
 
 -- size -> the bandwidths that were printed of it
