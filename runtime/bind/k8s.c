@@ -146,14 +146,19 @@ static struct aicr_task *check_task(lua_State *L, const char *what)
 }
 
 /* A call ends this much before its check, so that the check can still say which
- * request got no answer. */
+ * request got no answer. One that began when hardly any time was left outlives
+ * it: it is the check's time that was over, not the server that was slow. */
 #define CALL_MARGIN_MS 250
 
 static int64_t call_deadline(const struct aicr_task *t)
 {
   int64_t end = t->deadline_ms - CALL_MARGIN_MS;
 
-  return t->deadline_ms && aicr_monotonic_ms() < end ? end : t->deadline_ms;
+  if (!t->deadline_ms)
+    return 0;
+  return aicr_monotonic_ms() + CALL_MARGIN_MS < end
+             ? end
+             : t->deadline_ms + CALL_MARGIN_MS;
 }
 
 struct aicr_k8s_box *aicr_k8s_start(lua_State *L, struct aicr_task *t,
