@@ -3,6 +3,7 @@
 local k8s = require "aicr.native.k8s"
 local kept = require "aicr.ctx.kept"
 local native = require "aicr.native.task"
+local text = require "aicr.native.text"
 
 local M = {}
 
@@ -34,13 +35,25 @@ local function defer_into(list)
   end
 end
 
+-- `; did you mean 'x'?` of the names that some tables have, or nothing.
+local function near(key, ...)
+  local names = {}
+  for _, known in ipairs { ... } do
+    for name in next, known do
+      names[#names + 1] = type(name) == "string" and name or nil
+    end
+  end
+  local found = type(key) == "string" and text.nearest(key, names)
+  return found and ("; did you mean '%s'?"):format(found) or ""
+end
+
 -- A table that can be read but not written; reading a key that is not in `known` (when given) raises.
-local function read_only(t, what, known)
+local function read_only(t, what, known, more)
   return setmetatable({}, {
     __index = function(_, key)
       local v = t[key]
       if v == nil and known and not known[key] then
-        error(("%s has no '%s'"):format(what, tostring(key)), 2)
+        error(("%s has no '%s'%s"):format(what, tostring(key), near(key, t, known, more or {})), 2)
       end
       return v
     end,
@@ -98,7 +111,7 @@ local function new_k8s(env)
       return t[key]
     end,
   })
-  own = read_only(methods, "ctx.k8s", {})
+  own = read_only(methods, "ctx.k8s", {}, K8S_METHODS)
   env.own = own
   native.k8s(own)
   return own
@@ -133,7 +146,7 @@ function M.new(spec, declared, deferred)
         v = method(own, key, require(METHODS[key])[key])
         fields[key] = v
       elseif v == nil and not known[key] then
-        error(("ctx has no '%s'"):format(tostring(key)), 2)
+        error(("ctx has no '%s'%s"):format(tostring(key), near(key, fields, METHODS, known)), 2)
       end
       return v
     end,

@@ -155,11 +155,21 @@ struct aicr_buf *aicr_new_buf(lua_State *L, size_t max)
   return b;
 }
 
+/* What `for x in LIST do` calls. */
+static int call_array(lua_State *L)
+{
+  return luaL_error(L, "a list is no iterator: write for _, item in "
+                       "ipairs(LIST) do");
+}
+
 void aicr_mark_array(lua_State *L, int idx)
 {
   idx = lua_absindex(L, idx);
-  if (push_metatable(L, AICR_ARRAY_MT))
+  if (push_metatable(L, AICR_ARRAY_MT)) {
+    lua_pushcfunction(L, call_array);
+    lua_setfield(L, -2, "__call");
     keep_metatable(L, AICR_ARRAY_MT);
+  }
   lua_setmetatable(L, idx);
 }
 

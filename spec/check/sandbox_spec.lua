@@ -78,7 +78,15 @@ local rows = {
   { "skips with nothing", "ctx:skip()", reason = "script", line = 6,
     message = 'ctx:skip takes a table, got nothing: write ctx:skip { reason = "a-word", message = "what was seen" }' },
   { "uses an unknown operator", "ctx:expect('x', 1, '=', 1)", reason = "script", line = 6,
-    message = "unknown operator" },
+    message = [[row-%02d.lua:6: ctx:expect: unknown operator "=": ==]] },
+  { "compares text with a number", "ctx:expect('x', '8', '>=', 8)", reason = "script", line = 6,
+    message = [[row-%02d.lua:6: expect: "8" >= 8 compares text]] },
+  { "calls a list as an iterator", "for _ in require('aicr.json').decode('[1]') do end", reason = "script", line = 6,
+    message = "row-%02d.lua:6: a list is no iterator: write for _, item in ipairs(LIST) do" },
+  { "a method that ctx nearly has", "ctx:expct('x', 1, '==', 1)", reason = "script", line = 6,
+    message = "ctx has no 'expct'; did you mean 'expect'?" },
+  { "a method that ctx.k8s nearly has", "ctx.k8s:sever_version()", reason = "script", line = 6,
+    message = "ctx.k8s has no 'sever_version'; did you mean 'server_version'?" },
   { "a primitive in a coroutine of its own",
     "return coroutine.wrap(function() ctx:sleep('1ms') end)()", reason = "script", line = 6,
     message = "must be called by the check itself" },
@@ -131,7 +139,7 @@ describe("a check in the sandbox", function()
         assert.equal(row.line, got.line, got.message)
       end
       if row.message then
-        assert.truthy(got.message:find(row.message, 1, true), got.message)
+        assert.truthy(got.message:find((row.message:gsub("%%02d", ("%02d"):format(i))), 1, true), got.message)
       end
     end)
   end
