@@ -394,6 +394,14 @@ static bool refuse(struct aicr_error *err, const char *verb, unsigned verbs,
 {
   char what[512];
   const char *in = "", *where = "";
+  if (r->plural[0] == '\0') {
+    return aicr_fail(
+        err, AICR_INVALID_REQUEST, "undeclared-permission",
+        "no resource is known for kind \"%.63s\" of %.100s%s%.63s: "
+        "correct apiVersion and kind (kubectl api-resources), and "
+        "have \"%s RESOURCE.GROUP\" in its needs",
+        r->kind, r->group, r->group[0] == '\0' ? "" : "/", r->version, verb);
+  }
   bool own =
       ns != NULL && run_namespace != NULL && strcmp(ns, run_namespace) == 0;
   if (ns == NULL) {

@@ -149,6 +149,20 @@ static void test_allow(void **state)
   kube_permissions_free(p);
 }
 
+/* A kind that no resource is known of: there is no line to add. */
+static void test_allow_unknown(void **state)
+{
+  (void)state;
+  struct kube_resource r = {.version = "v1", .kind = "Pot"};
+  struct aicr_error err;
+  struct kube_permissions *p = parse("create pods", &err);
+  assert_non_null(p);
+  assert_false(kube_permissions_allow(p, "create", &r, NULL, NULL, RUN, &err));
+  assert_string_equal(err.reason, "undeclared-permission");
+  assert_non_null(strstr(err.message, "kind \"Pot\" of v1: correct"));
+  kube_permissions_free(p);
+}
+
 struct need {
   const char *line;
   const char *why; /* a part of the message */
@@ -392,6 +406,7 @@ static void test_without_memory(void **state)
 int main(void)
 {
   static const struct CMUnitTest single[] = {
+      cmocka_unit_test(test_allow_unknown),
       cmocka_unit_test(test_no_run_namespace),
       cmocka_unit_test(test_long_line),
       cmocka_unit_test(test_without_memory),
