@@ -197,6 +197,8 @@ describe("rbac", function()
       assert.equal("aicr-run-one-two", role.metadata.name)
     end
     assert.equal(2, select(2, result.stderr:gsub("then bind it to who runs the checks: kubectl ", "")), result.stderr)
+    assert.truthy(result.stderr:find("not there yet, first: kubectl create namespace aicr-validation\n", 1, true),
+      result.stderr)
   end)
 end)
 

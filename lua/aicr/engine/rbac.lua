@@ -312,7 +312,7 @@ local function say_unknown(job, host)
   for _, item in ipairs(job.unknown) do
     host.write("stderr", message.format {
       what = "what this check needs is not known: " .. item.preset.message,
-      fix = "remove the check from the recipe, or use a release that has it",
+      fix = "leave it out: --skip " .. item.name .. "; or use a release that has it",
     })
   end
 end
@@ -320,6 +320,10 @@ end
 -- What is piped into kubectl is not read: the commands that bind the roles are told beside it.
 local function say_bind(host, name, roles)
   for _, role in ipairs(roles) do
+    if role.namespace then
+      host.write("stderr", message.format("where the namespace is not there yet, first: kubectl create namespace "
+        .. role.namespace))
+    end
     host.write("stderr", message.format("then bind it to who runs the checks: " .. to_bind(name, role)))
   end
 end
