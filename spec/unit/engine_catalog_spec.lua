@@ -14,6 +14,7 @@ local EMBEDDED <const> = {
   ["checks/performance/b.lua"] = check("beta-bandwidth", "performance"),
   ["checks/deployment/_helper.lua"] = "return {}",
   ["checks/suite.lua"] = { suite = "all", checks = { "deployment/a.lua", "performance/b.lua" } },
+  ["checks/gke_x.lua"] = { suite = "x", checks = { "deployment/a.lua" } },
   ["lua/aicr/x.lua"] = "return {}",
 }
 
@@ -49,6 +50,16 @@ describe("an operand", function()
       .. "  fix  see which there are: aicr-run --list\n",
       problem { "beta-bandwith" })
   end)
+
+  it("that is nearly a command is told which", function()
+    assert.truthy(problem({ "doctr" }):find('no check named "doctr"; did you mean "doctor"?', 1, true))
+  end)
+
+  for _, word in ipairs { "gke_x", "gke-x", "gke_x.lua" } do
+    it(("that names a built-in suite as %s is told where it is"):format(word), function()
+      assert.matches("suite: aicr%-run checks/gke_x%.lua\n$", problem { word })
+    end)
+  end
 
   it("that is also a folder says how to write it", function()
     local text = problem({ "site" }, { ["site/c.lua"] = check "gamma" })

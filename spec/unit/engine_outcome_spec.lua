@@ -313,6 +313,7 @@ describe("the outcome of a check", function()
     assert.matches("readyz", fix("deadline", "get nodes: the deadline passed before the answer came"))
     assert.matches("less output of a command", fix("response-too-large", EXEC .. "x"))
     assert.equal("run it on the cluster itself: --kubeconfig FILE", fix("read-only", "x"))
+    assert.matches("^leave it out: %-%-skip %S+; ", fix("not-available", "x"))
   end)
 
   it("names the resource that may be meant before all else", function()
@@ -344,8 +345,9 @@ describe("the outcome of a check", function()
       trace = { "run (c.lua:3)" } }
     assert.same({ "c.lua:3: boom", "c.lua", 3, { "run (c.lua:3)" } },
       { out.message, out.file, out.line, out.trace })
-    assert.equal("c.lua:3: boom", of { how = "script", message = "c.lua:3: boom",
-      at = { file = "c.lua", line = 3 } }.message)
+    for _, said in ipairs { "c.lua:3: boom", "lua/aicr/ctx/k8s.lua:38: boom" } do
+      assert.equal("c.lua:3: boom", of { how = "script", message = said, at = { file = "c.lua", line = 3 } }.message)
+    end
   end)
 
   it("counts several false expectations and tells the first", function()

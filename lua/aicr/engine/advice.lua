@@ -37,7 +37,6 @@ local FIX <const> = {
   ["undeclared-permission"] = "add the line that the message names to the check's needs",
   invalid = "correct the fields that the message names: kubectl explain RESOURCE --recursive",
   ["bad-request"] = "correct what the check asks for, by what the server says of it: kubectl explain RESOURCE",
-  ["not-available"] = "remove the check from the recipe, or use a release that has it",
   unauthenticated = "renew the credentials (log in again, or ask for a new kubeconfig); see which are used: "
     .. "kubectl config view --minify",
   ["api-not-served"] = "install what serves this API, then look: kubectl api-resources",
@@ -124,6 +123,10 @@ function BY_MESSAGE.forbidden(item, text)
 end
 
 BY_MESSAGE.unauthorized = BY_MESSAGE.forbidden
+
+BY_MESSAGE["not-available"] = function(item)
+  return ("leave it out: --skip %s; or use a release that has it"):format(item.name or "NAME")
+end
 
 BY_MESSAGE["server-error"] = function(_, text)
   return text:find("failed calling webhook", 1, true) and WEBHOOK or AGAIN

@@ -213,11 +213,20 @@ function Catalog:named(name)
   end
 end
 
+-- What can stand where a name does: a built-in suite of that name, then a command.
+local COMMANDS <const> = { "doctor", "rbac", "render" }
+
 function Catalog:unknown_name(name, where)
   local near = message.suggestion(name, self:names())
   local problem = {
     what = ('%sno check named "%s"%s'):format(where, name, near), fix = "see which there are: aicr-run --list",
   }
+  local suite = ("checks/%s.lua"):format((name:gsub("-", "_")))
+  if self.host.embedded(suite) then
+    problem.fix = "run the suite: aicr-run " .. suite
+  elseif near == "" then
+    problem.what = problem.what .. message.suggestion(name, COMMANDS)
+  end
   if self.host.list_dir(name) then
     problem.why = "a folder of that name is here"
     problem.fix = ("aicr-run %s/"):format(name)
@@ -228,7 +237,9 @@ end
 function Catalog:add_folder(dir, suite_dir, items, where)
   local files = self:folder(dir, suite_dir)
   if not files then
-    local fix = dir:find("%.lua$") and "aicr-run NAME runs a built-in check by its name" or nil
+    local suite = "checks/" .. dir
+    local fix = dir:find("%.lua$") and (self.host.embedded(suite) and "run the built-in suite: aicr-run " .. suite
+      or "aicr-run NAME runs a built-in check by its name") or nil
     self.problems:add { what = ("%sno such file or folder: %s"):format(where, dir), fix = fix }
     return
   end
