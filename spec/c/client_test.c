@@ -60,10 +60,11 @@ static const struct row table[] = {
      FIRST NEXT("t1")},
     {"every page asks the same",
      {PAGE(NODE("a"), "t1"), PAGE(NODE("b"), "")},
-     "list nodes label=x=y field=metadata.name=a limit=3",
+     "list nodes label=!x field=spec.unschedulable=a limit=3",
      "a b end 2",
-     "list /api/v1/nodes label=x=y field=metadata.name=a limit=3\n"
-     "list /api/v1/nodes label=x=y field=metadata.name=a page=t1 limit=3\n"},
+     "list /api/v1/nodes label=!x field=spec.unschedulable=a limit=3\n"
+     "list /api/v1/nodes label=!x field=spec.unschedulable=a page=t1 "
+     "limit=3\n"},
     {"W22 an empty page with a token",
      {PAGE("", "t1"), PAGE(NODE("b"), "")},
      "list nodes",

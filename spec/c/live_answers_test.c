@@ -427,12 +427,12 @@ static const struct live_row answered[] = {
      FIRST NEXT("t1")},
     {"selectors, and the same on every page",
      {{.body = PAGE(NODE("a"), "t1")}, {.body = PAGE(NODE("b"), "")}},
-     "list nodes label=a&b=c field=metadata.name=x limit=2",
+     "list nodes label=a&b=c field=spec.unschedulable=x limit=2",
      "a b end",
      "GET /api/v1/nodes?limit=2&labelSelector=a%26b%3Dc&fieldSelector="
-     "metadata.name%3Dx\n"
+     "spec.unschedulable%3Dx\n"
      "GET /api/v1/nodes?limit=2&continue=t1&labelSelector=a%26b%3Dc&"
-     "fieldSelector=metadata.name%3Dx\n"},
+     "fieldSelector=spec.unschedulable%3Dx\n"},
     {"a page that is down is asked for again",
      {{.body = PAGE(NODE("a"), "t1")},
       FAILED(503, "ServiceUnavailable"),
