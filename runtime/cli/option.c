@@ -296,14 +296,6 @@ const size_t aicr_option_count = sizeof(aicr_options) / sizeof(aicr_options[0]);
 static_assert(sizeof(aicr_options) / sizeof(aicr_options[0]) <= AICR_OPTION_MAX,
               "arrays of one row an option have AICR_OPTION_MAX rows");
 
-const struct aicr_option *aicr_option_named(const char *name)
-{
-  for (size_t i = 0; i < aicr_option_count; i++)
-    if (strcmp(aicr_options[i].name, name) == 0)
-      return &aicr_options[i];
-  return NULL;
-}
-
 const struct aicr_option *aicr_option_of_letter(int letter)
 {
   for (size_t i = 0; letter != 0 && i < aicr_option_count; i++)

@@ -51,7 +51,6 @@ extern const char *const aicr_formats[];
 extern const char *const aicr_formats_later[];
 
 /* NULL when there is none. */
-const struct aicr_option *aicr_option_named(const char *name);
 const struct aicr_option *aicr_option_of_letter(int letter);
 
 /* Is text one of the words, a list ended by NULL (which may itself be NULL)? */

@@ -36,7 +36,7 @@ struct kube_credential {
   int64_t read_ms;               /* when the token file was read */
 
   struct kube_process *process;
-  bool ignored; /* its outcome is known, or nobody wants it */
+  bool ignored; /* its outcome is known */
   struct kube_exec_answer answer;
   int64_t expires_ms; /* monotonic */
   struct aicr_error failure;
@@ -428,12 +428,4 @@ size_t kube_credential_descriptors(const struct kube_credential *c,
 int64_t kube_credential_wake(const struct kube_credential *c)
 {
   return c->process ? kube_process_wake(c->process) : 0;
-}
-
-void kube_credential_cancel(struct kube_credential *c)
-{
-  if (!c->process)
-    return;
-  kube_process_stop(c->process);
-  c->ignored = true;
 }

@@ -71,7 +71,4 @@ void kube_credential_step(struct kube_credential *c, int64_t now_ms);
  * between. Holds nothing secret. */
 void kube_credential_warnings(struct kube_credential *c, struct aicr_buf *out);
 
-/* Aborts what runs for callers that have gone (SIGTERM, 2 s, SIGKILL). */
-void kube_credential_cancel(struct kube_credential *c);
-
 #endif

@@ -316,9 +316,6 @@ static void describe(enum kube_process_end end, int number,
   case KUBE_PROCESS_TOO_LARGE:
     aicr_fail(why, code, "", "it printed more than 1 MiB on stdout");
     break;
-  case KUBE_PROCESS_STOPPED:
-    aicr_fail(why, code, "", "it was stopped");
-    break;
   default:
     aicr_fail(why, code, "", "its exit status was lost");
     break;

@@ -282,6 +282,8 @@ static void close_pipes(struct kube_process *p)
   close_fd(&p->exec_fd);
 }
 
+/* SIGTERM to its group; SIGKILL 2 s after the next kube_process_step(), or as
+ * soon as the process itself is gone. */
 static void stop(struct kube_process *p, enum kube_process_end why)
 {
   if (p->state != KUBE_PROCESS_RUNNING)
@@ -291,11 +293,6 @@ static void stop(struct kube_process *p, enum kube_process_end why)
   close_pipes(p);
   kill(-p->pid, SIGTERM);
   kill(-p->pid, SIGCONT);
-}
-
-void kube_process_stop(struct kube_process *p)
-{
-  stop(p, KUBE_PROCESS_STOPPED);
 }
 
 /* How many bytes came; 0 when there is nothing more to come now or ever. */

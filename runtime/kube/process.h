@@ -37,8 +37,7 @@ enum kube_process_end {
   KUBE_PROCESS_LOST,       /* somebody else took its exit status */
   KUBE_PROCESS_DEADLINE,
   KUBE_PROCESS_TOO_LARGE, /* wrote more than output_max */
-  KUBE_PROCESS_NO_MEMORY, /* there was none for its output */
-  KUBE_PROCESS_STOPPED    /* by kube_process_stop() */
+  KUBE_PROCESS_NO_MEMORY  /* there was none for its output */
 };
 
 /* Finds the program: a command with a '/' is a path, a bare word is looked up
@@ -71,10 +70,6 @@ int64_t kube_process_wake(const struct kube_process *p);
  * ends by itself lives on (a browser, an agent), but is not listened to. */
 enum kube_process_state kube_process_step(struct kube_process *p,
                                           int64_t now_ms);
-
-/* SIGTERM to its group; SIGKILL 2 s after the next kube_process_step(), or as
- * soon as the process itself is gone. */
-void kube_process_stop(struct kube_process *p);
 
 /* While it is not stopping. */
 void kube_process_set_deadline(struct kube_process *p, int64_t deadline_ms);

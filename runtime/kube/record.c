@@ -289,8 +289,8 @@ void kube_record_add_json(struct kube_record_file *f, const char *text,
     return;
   }
   aicr_buf_init(&clean, JSON_MAX);
-  if (!kube_redact_with(text, len, is_secret, &f->record->secrets, &clean,
-                        &changed, &err)) {
+  if (!kube_redact(text, len, is_secret, &f->record->secrets, &clean, &changed,
+                   &err)) {
     fail(f->record, f->temporary, err.message);
   } else if (changed) {
     kube_record_add(f, clean.data, clean.len);

@@ -393,14 +393,8 @@ static void write_out(const struct pass *p, struct aicr_buf *out)
 }
 
 bool kube_redact(const char *text, size_t len, bool is_secret,
-                 struct aicr_buf *out, bool *changed, struct aicr_error *err)
-{
-  return kube_redact_with(text, len, is_secret, NULL, out, changed, err);
-}
-
-bool kube_redact_with(const char *text, size_t len, bool is_secret,
-                      const struct kube_secrets *secrets, struct aicr_buf *out,
-                      bool *changed, struct aicr_error *err)
+                 const struct kube_secrets *secrets, struct aicr_buf *out,
+                 bool *changed, struct aicr_error *err)
 {
   *changed = false;
   struct pass *p = aicr_calloc(1, sizeof *p);

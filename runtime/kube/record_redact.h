@@ -16,16 +16,13 @@
  * (HF_TOKEN, but not …_FILE), and of a member that is named so in capitals, or
  * is "token", "password", "clientSecret" and the like;
  *   - a text that holds a private key, is a JSON web token, or is a document
- *     in which any of these stand (last-applied-configuration).
+ *     in which any of these stand (last-applied-configuration);
+ *   - each text, number and member's name that holds one of the secrets (NULL:
+ *     none).
  * All other bytes stay. *changed false: there was nothing, *out is untouched.
  * False: the text is not JSON (INVALID_REQUEST) or INTERNAL/"memory". */
 bool kube_redact(const char *text, size_t len, bool is_secret,
-                 struct aicr_buf *out, bool *changed, struct aicr_error *err);
-
-/* The same, and of each text, number and member's name that holds one of the
- * secrets; NULL is none. */
-bool kube_redact_with(const char *text, size_t len, bool is_secret,
-                      const struct kube_secrets *secrets, struct aicr_buf *out,
-                      bool *changed, struct aicr_error *err);
+                 const struct kube_secrets *secrets, struct aicr_buf *out,
+                 bool *changed, struct aicr_error *err);
 
 #endif

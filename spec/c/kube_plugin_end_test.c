@@ -148,23 +148,6 @@ static void test_deadline_has_passed(void **state)
   close_asker(&a);
 }
 
-static void test_cancel(void **state)
-{
-  struct asker a;
-
-  (void)state;
-  start_hanging(&a, HANG, 0);
-  kube_credential_cancel(a.c);
-  assert_true(kube_credential_wake(a.c) != 0);
-  await_rest(&a);
-  kube_credential_cancel(a.c);
-  set_plugin(&a, PRINT(CREDENTIAL("\"token\":\"abc\"")));
-  assert_gives(&a, "Bearer abc");
-  kube_credential_cancel(a.c);
-  assert_gives(&a, "Bearer abc");
-  close_asker(&a);
-}
-
 static void test_close_ends_it(void **state)
 {
   struct asker a;
@@ -344,7 +327,6 @@ int main(void)
   ADD("an old failure", test_old_failure);
   ADD("two deadlines", test_two_deadlines);
   ADD("a deadline that has passed", test_deadline_has_passed);
-  ADD("cancel", test_cancel);
   ADD("close ends it", test_close_ends_it);
   ADD("200 runs", test_200_runs);
   ADD("allocations fail", test_allocations_fail);

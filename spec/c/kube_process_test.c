@@ -310,10 +310,11 @@ static void test_kills_what_stays_behind(void **state)
                                       0);
 
   (void)state;
-  kube_process_stop(p);
+  kube_process_set_deadline(p, 1);
+  kube_process_step(p, 1);
   assert_true(kube_process_wake(p) != 0);
   await_state(p, KUBE_PROCESS_ENDED, 1);
-  assert_int_equal(kube_process_end(p, NULL), KUBE_PROCESS_STOPPED);
+  assert_int_equal(kube_process_end(p, NULL), KUBE_PROCESS_DEADLINE);
   await_gone("pids");
   kube_process_close(p);
 }
@@ -327,7 +328,8 @@ static void test_stops_what_is_stopped(void **state)
   snprintf(text, sizeof(text), "%s", read_file("pids"));
   for (int i = 0; i < 4; i++)
     assert_int_equal(kill((pid_t)strtol(line, &line, 10), SIGSTOP), 0);
-  kube_process_stop(p);
+  kube_process_set_deadline(p, 1);
+  kube_process_step(p, 1);
   await_state(p, KUBE_PROCESS_ENDED, 1);
   await_gone("pids");
   kube_process_close(p);

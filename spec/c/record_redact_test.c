@@ -124,7 +124,7 @@ static void test_row(void **state)
   struct aicr_buf out;
   bool changed = true;
   aicr_buf_init(&out, 1 << 20);
-  bool ok = kube_redact(row->text, strlen(row->text), row->secret, &out,
+  bool ok = kube_redact(row->text, strlen(row->text), row->secret, NULL, &out,
                         &changed, &err);
   assert_string_equal(err.message, "");
   assert_true(ok);
@@ -152,8 +152,8 @@ static void test_secrets(void **state)
   assert_true(kube_secrets_add(&secrets, "a/b", 3));
   assert_true(kube_secrets_add(&secrets, "", 0));
   aicr_buf_init(&out, 1 << 20);
-  assert_true(kube_redact_with(text, strlen(text), false, &secrets, &out,
-                               &changed, &err));
+  assert_true(
+      kube_redact(text, strlen(text), false, &secrets, &out, &changed, &err));
   assert_true(changed);
   assert_string_equal(out.data, want);
   aicr_buf_free(&out);
@@ -171,7 +171,7 @@ static void test_no_json(void **state)
   bool changed = false;
   (void)state;
   aicr_buf_init(&out, 1 << 20);
-  assert_false(kube_redact("{\"a\":", 5, false, &out, &changed, &err));
+  assert_false(kube_redact("{\"a\":", 5, false, NULL, &out, &changed, &err));
   assert_int_equal(err.code, AICR_INVALID_REQUEST);
   assert_int_equal(out.len, 0);
 }
@@ -186,10 +186,10 @@ static void test_deep(void **state)
   memset(text, '[', 256);
   memset(text + 256, ']', 256);
   aicr_buf_init(&out, 1 << 20);
-  assert_true(kube_redact(text, 512, false, &out, &changed, &err));
+  assert_true(kube_redact(text, 512, false, NULL, &out, &changed, &err));
   assert_false(changed);
   memset(text + 256, '[', 2);
-  assert_false(kube_redact(text, 258, false, &out, &changed, &err));
+  assert_false(kube_redact(text, 258, false, NULL, &out, &changed, &err));
 }
 
 static bool redact_all(void *arg)
@@ -202,7 +202,7 @@ static bool redact_all(void *arg)
     bool changed = false;
     aicr_buf_init(&out, 1 << 20);
     ok = kube_redact(table[i].text, strlen(table[i].text), table[i].secret,
-                     &out, &changed, &err);
+                     NULL, &out, &changed, &err);
     if (ok && table[i].want != NULL) {
       assert_string_equal(out.data, table[i].want);
     }
