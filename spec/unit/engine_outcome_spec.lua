@@ -196,6 +196,9 @@ describe("the outcome of a check", function()
     { "never-true", "pods n/p.q: waited 5s for the wanted state; last seen: Pending",
       "see what held it up: kubectl get events -n n --field-selector involvedObject.name=p.q; and, if the check did "
       .. "not remove it: kubectl get pods p.q -n n -o yaml" },
+    { "never-true", "its pod did not end: pods n/p.q: waited 5s for the wanted state; last seen: Pending",
+      "see what held it up: kubectl get events -n n --field-selector involvedObject.name=p.q; and, if the check did "
+      .. "not remove it: kubectl get pods p.q -n n -o yaml" },
     { "never-true", "pods p: not so in the recording; waited 5s for the wanted state; last seen: nil",
       "see what held it up: kubectl get events -A --field-selector involvedObject.name=p; and, if the check did not "
       .. "remove it: kubectl get pods -A --field-selector metadata.name=p -o yaml" },

@@ -48,6 +48,8 @@ local function fake(ends)
     local pod = { status = { phase = how[1] } }
     assert.is_false((wanted { status = { phase = "Running" } }))
     assert.is_false((wanted(nil)))
+    assert.same({ false, "Pending, ErrImagePull: not found" }, { wanted { status = { phase = "Pending",
+      containerStatuses = { { state = { waiting = { reason = "ErrImagePull", message = "not found" } } } } } } })
     assert.is_true((wanted(pod)))
     return pod
   end
@@ -121,7 +123,8 @@ describe("the probes", function()
     { "fails with an unreadable log", { "Failed", logs = err_of("SERVICE_UNAVAILABLE", "not-ready") }, "INTERNAL",
       "not-ready", "log cannot be read" },
     { "cannot be made", { create = err_of("UNAUTHORIZED", "forbidden") }, "INTERNAL", "forbidden", "cannot be made" },
-    { "does not end", { wait = err_of("TIMEOUT", "never-true") }, "TIMEOUT", "never-true", "did not end" },
+    { "does not end", { wait = err_of("TIMEOUT", "never-true") }, "TIMEOUT", "never-true",
+      "its probe pod of image busybox:1.36 (parameter probe_image) did not end" },
     { "is canceled", { wait = err_of("CANCELED", "canceled") }, "CANCELED", "canceled", "did not end" },
   }
   for _, row in ipairs(rows) do

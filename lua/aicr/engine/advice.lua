@@ -176,9 +176,12 @@ BY_MESSAGE["not-recorded"] = function(item, text)
 end
 
 BY_MESSAGE["never-true"] = function(_, text)
-  local resource, object = text:match "^([%w.-]+) ([%w./-]+): waited"
-  if not resource then
-    resource, object = text:match "^([%w.-]+) ([%w./-]+): not so in the recording"
+  local resource, object
+  -- A check may have put before it what it waited for.
+  for _, pattern in ipairs { "([%w.-]+) ([%w./-]+): waited", "([%w.-]+) ([%w./-]+): not so in the recording" } do
+    if not resource then
+      resource, object = (": " .. text):match(": " .. pattern)
+    end
   end
   if not resource then
     return "see what held it up: kubectl get events -A --sort-by=.lastTimestamp"

@@ -5,6 +5,7 @@ local errors = require "aicr.native.error"
 local json = require "aicr.json"
 local skeleton = require "aicr.nccl_runtime.gke_skeleton"
 local text = require "aicr.native.text"
+local words = require "aicr.training.words"
 
 local M = {}
 
@@ -61,10 +62,12 @@ local function probe(ctx, node, opts)
   end)
   local name, namespace = pod.metadata.name, pod.metadata.namespace
   local function look()
-    return tried(ctx, node, nil, "its probe pod did not end", function()
+    local image = ("its probe pod of image %s (parameter probe_image) did not end"):format(text.printable(opts.image))
+    return tried(ctx, node, nil, image, function()
       return ctx.k8s:wait("pods", name, namespace, function(now)
         local phase = now and now.status and now.status.phase or "gone"
-        return phase == "Succeeded" or phase == "Failed", phase
+        local held = phase == "Pending" and words.trouble(now)
+        return phase == "Succeeded" or phase == "Failed", held and ("%s, %s"):format(phase, held) or phase
       end, { timeout = opts.timeout })
     end)
   end
