@@ -378,6 +378,11 @@ local function check_table(run, runs, log)
   end
 end
 
+local function below_own_floor(figure)
+  return about("speed", "below-own-floor", ("%.2f GB/s at %s, and the benchmark's own floor (NCCL_TESTS_MIN_BW) was not"
+    .. " reached"):format(figure.busbw, size_text(figure.size)))
+end
+
 --- The figure to judge by: `{busbw, algbw, time_us, size, type, redop, from = "log" or "termination message", ranks,
 --- hosts, network, others, curve}`; or nil and a fault `{code, reason, message, details}`, reasons `wrong-values`,
 --- `below-own-floor`. Raises
@@ -413,8 +418,7 @@ function M.read(log, termination, asked)
     check_average(run, asked, log)
   end
   if run and run.bw_status == "FAILED" or missed then
-    return nil, about("speed", "below-own-floor", ("%.2f GB/s at %s, and the benchmark's own floor (NCCL_TESTS_MIN_BW)"
-      .. " was not reached"):format(figure.busbw, size_text(figure.size)))
+    return nil, below_own_floor(figure)
   end
   figure.ranks = run and (run.group_ranks or run.ranks)
   figure.hosts = run and #run.hosts or 0
@@ -502,6 +506,26 @@ function M.measure(ctx, figure, log, want)
   })
   return ("%.2f GB/s%s%s, %s required"):format(figure.busbw, over and " over " .. over or "", image,
     text.printable(want.text))
+end
+
+--- What an earlier start of a launcher that was started again says against the figure of its last: a fault, nil. Raises
+--- INTERNAL/`incomplete-sweep`, no verdict, where it was slower.
+---@param before string the log of that start
+---@param figure table of `read`
+---@return table|nil fault
+function M.of_start(before, figure)
+  local runs = nccl.parse(before, { op = OP }).runs
+  local fault = first_fault(runs, {})
+  for _, run in ipairs(runs) do
+    local own = not fault and select_row(run)
+    if own and run.bw_status == "FAILED" then
+      fault = below_own_floor(own)
+    elseif own and own.size >= figure.size and own.busbw < figure.busbw then
+      undecided("launch", "incomplete-sweep", before, "an earlier start of the launcher gave %.2f GB/s at %s, less than"
+        .. " the last, and failed", own.busbw, size_text(own.size))
+    end
+  end
+  return fault
 end
 
 --- What a launcher that did not succeed says of itself: a fault when its log shows wrong values; else nil and the

@@ -162,6 +162,8 @@ local function work(run)
   run.lock:renew()
   return ctx:step("log", function()
     local taken = log.take(run, run.follower.launcher)
+    run.follower:keep_before()
+    taken.restarts, taken.before = run.follower.restarts, run.follower.before
     taken.workers = run.follower.is_one_job and log.workers(run, run.follower.succeeded) or nil
     return taken
   end)

@@ -134,6 +134,18 @@ local ROWS <const> = {
     end,
   },
   {
+    name = "whose launcher succeeds at its third start gives what it wrote before",
+    how = { restart = "OnFailure", backoff = 5, launcher = [=[
+      n=$(cat /dev/shm/n 2>/dev/null || echo 0); echo "start $n"; echo $((n + 1)) >/dev/shm/n
+      [ $n -ge 2 ] || { sleep 2; exit 1; }
+      ]=] .. training.PRINT }, outcome = "pass", check = function(result)
+      local extra = result.check.extra
+      assert.equal(2, extra.restarts)
+      contains(extra.before, "start 1")
+      contains(extra.log, "start 2")
+    end,
+  },
+  {
     name = "whose launcher restarts until its job gives up is an error that says how often",
     how = { launcher = "echo no peer; exit 9", restart = "OnFailure", backoff = 1 },
     outcome = "error", check = function(result)

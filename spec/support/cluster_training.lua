@@ -77,7 +77,8 @@ local BODY <const> = [[
       {options}
     })
     ctx:extra { log = result.log, complete = result.complete, termination = result.termination or "",
-      launcher = result.launcher.metadata.name, workers = pods, seen = json.encode(seen) }
+      launcher = result.launcher.metadata.name, workers = pods, seen = json.encode(seen),
+      restarts = result.restarts, before = json.encode(result.before) }
     return "it ran"
 ]]
 

@@ -121,7 +121,10 @@ local function run(how)
       end
       error(how.err, 0)
     end
-    return { log = how.log or nccl_log.log(), termination = how.termination }
+    return {
+      log = how.log or nccl_log.log(), termination = how.termination, before = how.before,
+      restarts = how.restarts or how.before and #how.before,
+    }
   end)
   local source = { class = "x", platform = platform, shipped = how.delivered and shipped() or nil }
   local request = setmetatable(how.request or {}, { __index = REQUEST })
@@ -257,6 +260,26 @@ describe("the benchmark", function()
     assert.same({ "INTERNAL", "no-rows", false }, { err.code, err.reason, err.verdict })
     assert.equal("log: the last line", ctx.evidences[#ctx.evidences])
     assert.equal(100, select(2, ctx.attached["launcher.log"]:gsub("\n", "")))
+  end)
+
+  local starts = {
+    ["wrong values"] = { nccl_log.log { wrong = { [1048576] = 1 } }, "wrong-values" },
+    ["its own floor"] = { nccl_log.log():gsub("(# Avg bus bandwidth    : %S+) ", "%1 FAILED"), "below-own-floor" },
+    ["less bandwidth"] = { nccl_log.log { busbw = 10.0, footer = false }, "incomplete-sweep" },
+  }
+  for what, case in pairs(starts) do
+    it("does not pass by a start after one that failed with " .. what, function()
+      local ok, err = run { before = { "ssh: Could not resolve hostname x", case[1] } }
+      assert.is_false(ok)
+      assert.equal(case[2], (err.fail or err).reason)
+    end)
+  end
+
+  it("passes by a start after others, and tells of them", function()
+    local ok, figure, ctx = run { before = { "ssh: Could not resolve hostname x" }, restarts = 2 }
+    assert.is_true(ok, tostring(figure))
+    assert.truthy(table.concat(ctx.evidences, "\n"):find("started again 2 times; what it wrote in 1 of them is gone", 1,
+      true))
   end)
 
   it("fails of wrong values", function()

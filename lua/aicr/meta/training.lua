@@ -47,6 +47,8 @@
 ---@field cut boolean the log was longer than 16 MiB: its end is there
 ---@field termination? string the container's termination message, trimmed; nil: none
 ---@field launcher table the launcher's pod as it was seen last
+---@field restarts integer how often its container was started again
+---@field before string[] what it wrote before, of each start that could be read, in order
 ---@field workers? {index: integer, name: string, node: string, log: string, cut: boolean}[] of a run of one job: what
 --- its other pods wrote
 ---@field seconds number from the launcher's appearance to its success, in a run of one job that of all its pods

@@ -224,6 +224,23 @@ local function require_transport(ctx, figure, size, look, result)
   figure.over = transport.text(seen, figure.ranks)
 end
 
+-- A launcher whose container failed and was started again, with what it wrote before.
+local function check_starts(ctx, figure, result)
+  local before = result.before or {}
+  local lost = math.max(0, (result.restarts or 0) - #before)
+  if #before + lost > 0 then
+    ctx:evidence("the launcher failed and was started again %d times%s", #before + lost, lost > 0
+      and ("; what it wrote in %d of them is gone"):format(lost) or "")
+  end
+  for _, written in ipairs(before) do
+    local fault = verdict.of_start(written, figure)
+    if fault then
+      fault.why = "an earlier start of the launcher; the last one gave no fault"
+      ctx:fail(fault)
+    end
+  end
+end
+
 --- The figure to judge by, of what the benchmark wrote. Ends the check when values are wrong, or it went over another
 --- transport than it had to; raises what `verdict.read` and `transport.fault` raise, and shows the end of the log then.
 ---@param ctx aicr.ctx
@@ -247,6 +264,7 @@ function M.figure(ctx, request, source, size, result)
   if fault then
     ctx:fail(fault)
   end
+  check_starts(ctx, figure, result)
   if size.transport then
     require_transport(ctx, figure, size, source.platform.LOOK, result)
   end

@@ -3,6 +3,7 @@
 --- 11 and 12; 5.7). One watch tells of launcher and workers: when it says that the launcher has succeeded, all
 --- that happened to workers before has been told.
 local api = require "aicr.training.api"
+local log = require "aicr.training.log"
 local native = require "aicr.native.task"
 local watch = require "aicr.ctx.k8s.watch"
 local words = require "aicr.training.words"
@@ -12,6 +13,8 @@ local M = {}
 local TICK_MS <const> = 100
 -- Which pod of its job a pod is, from "0" on.
 local INDEX <const> = "batch.kubernetes.io/job-completion-index"
+-- Logs of earlier starts of a launcher.
+local BEFORE_MAX <const> = 8
 -- Raised when the launcher has succeeded: it ends what is still under way.
 local DONE <const> = {}
 
@@ -23,6 +26,7 @@ function M.new(run)
   return setmetatable({
     run = run, ctx = run.ctx, job = run.options.job.metadata.name, stale = {}, workers = {}, starting = {},
     is_watching = false, is_made = false, made_ms = nil, succeeded = {},
+    restarts = 0, before = api.array(),
     -- One job for all: its pod 0 is the launcher, and the others have to succeed too.
     is_one_job = run.options.launcher.job == run.options.workers.job,
   }, follower)
@@ -234,6 +238,18 @@ local function gently(self, f)
   end
 end
 
+--- Keeps what the launcher wrote before it was started again: the next start takes it away.
+function follower:keep_before()
+  local container = self.run.options.launcher.container
+  local status = self.launcher and words.status_of(self.launcher, container) or {}
+  local id = api.at(status, "lastState", "terminated").containerID
+  self.restarts = self.launcher and math.max(self.restarts, words.restarts(self.launcher, container)) or 0
+  if id and id ~= self.kept_before and #self.before < BEFORE_MAX then
+    self.kept_before = id
+    self.before[#self.before + 1] = log.before(self.run, self.launcher)
+  end
+end
+
 local function renew(self)
   self.run.lock:renew()
 end
@@ -262,6 +278,7 @@ local function keep(self)
   local renewed, looked = native.monotonic(), native.monotonic()
   while not self.is_done or not self.made_ms do
     check_times(self)
+    self:keep_before()
     local now = native.monotonic()
     if now - renewed >= times.renew.ms then
       renewed = now

@@ -9,22 +9,32 @@ local M = {}
 local READS <const> = 5
 -- Bytes of a log that are taken; of a longer one the last lines.
 local LOG_MAX <const> = 16 << 20
+-- The same of what was written before it was started again.
+local BEFORE_MAX <const> = 1 << 20
 local LAST_LINES <const> = { 20000, 2000, 200 }
 
 -- @return string, boolean was it longer than what is here?
-local function read(pod, namespace, container)
-  local text = api.logs(pod, namespace, { container = container, limit = LOG_MAX })
-  if #text < LOG_MAX then
+local function read(pod, namespace, container, max, previous)
+  local text = api.logs(pod, namespace, { container = container, limit = max, previous = previous })
+  if #text < max then
     return text, false
   end
   -- The limit counts from the first of the last lines: where it is reached, the end is missing.
   for _, last in ipairs(LAST_LINES) do
-    text = api.logs(pod, namespace, { container = container, tail = last, limit = LOG_MAX })
-    if #text < LOG_MAX then
+    text = api.logs(pod, namespace, { container = container, tail = last, limit = max, previous = previous })
+    if #text < max then
       break
     end
   end
   return text, true
+end
+
+--- What the container wrote before it was started the last time, nil where that cannot be read.
+--- @param run table ctx, options, namespace
+--- @param pod table the launcher's
+--- @return string|nil
+function M.before(run, pod)
+  return (run.ctx:try(read, pod.metadata.name, run.namespace, run.options.launcher.container, BEFORE_MAX, true))
 end
 
 -- The pod with the state of the container that has ended: kubelet may tell the phase first.
@@ -46,7 +56,7 @@ function M.take(run, pod)
   local err
   for i = 1, READS do
     local text, cut
-    text, cut = run.ctx:try(read, pod.metadata.name, run.namespace, container)
+    text, cut = run.ctx:try(read, pod.metadata.name, run.namespace, container, LOG_MAX)
     if text then
       out.log, out.cut, out.complete, err = text, cut, complete(text) == true, nil
     else

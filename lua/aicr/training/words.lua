@@ -144,6 +144,12 @@ function M.status_of(pod, container)
   return {}
 end
 
+--- How often the container of that name was started again.
+function M.restarts(pod, container)
+  local count = M.status_of(pod, container).restartCount
+  return math.type(count) == "integer" and count > 0 and count or 0
+end
+
 --- Has the container of that name run, so that there is a log?
 function M.has_started(pod, container)
   local state = api.at(M.status_of(pod, container), "state")
