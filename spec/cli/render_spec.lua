@@ -3,7 +3,9 @@
 require "aicr_native"
 local binary = require "spec.support.binary"
 local files = require "spec.support.files"
+local fleet = require "spec.support.fleet"
 local json = require "aicr.json"
+local recording = require "spec.support.recording"
 local yaml = require "aicr.yaml"
 
 local GOLDEN <const> = "spec/cli/golden/"
@@ -188,9 +190,93 @@ rows:
     end)
   end)
 
+  describe("for the nodes of a cluster", function()
+    local function on(opts, words, change)
+      local folder, parts = files.folder(), fleet.cluster(opts)
+      if change then
+        change(parts)
+      end
+      local result = render("--recording " .. recording.write(folder .. "/cluster", parts) .. " " .. (words or ""))
+      files.remove(folder)
+      return result
+    end
+    local function node(parts, name)
+      return fleet.find(parts, fleet.NODES, name)
+    end
+    local H100 <const> = { platform = "aws", arch = "h100", gpus = 8 }
+
+    it("takes what they say, and names those that it leaves out", function()
+      local result = on(H100, "", function(parts)
+        node(parts, "n2").spec.unschedulable = true
+        parts.lists[fleet.NODES].items[5] = fleet.node(4, H100)
+        node(parts, "n4").status.allocatable["nvidia.com/gpu"] = "7"
+      end)
+      assert.same({ 0, "" }, { result.code, result.stderr })
+      assert.equal("# all-reduce on aws h100: 2 nodes of 8 GPUs and 8 NICs, multi-node NVLink off\n"
+        .. "# what the nodes say: 2 of 4 GPU nodes (left out: n2 (cordoned)) (left out: n4 (has 7 GPUs, needs 8))\n",
+        result.stdout:match "^[^\n]*\n[^\n]*\n")
+    end)
+    it("prints what it prints when all is said", function()
+      local told = on(H100, "-f json").stdout
+      assert.equal(render("--platform aws --arch h100 --nodes 3 -f json").stdout, told)
+    end)
+    it("finds the resource of NICs on premises", function()
+      local got = on({ platform = "onprem", arch = "b200", gpus = 8, resources = { ["rdma/ib"] = "8" } })
+      assert.same({ 0, "" }, { got.code, got.stderr })
+      assert.truthy(got.stdout:find('rdma/ib: "8"', 1, true), got.stdout)
+    end)
+    it("finds the networks of GPUDirect-TCPXO, and says which release was taken", function()
+      local resources = {}
+      for i = 1, 8 do
+        resources["networking.gke.io.networks/site" .. i] = "1"
+      end
+      local got = on({ platform = "gcp", arch = "h100", gpus = 8, resources = resources })
+      assert.equal(0, got.code)
+      assert.truthy(got.stdout:find('"interfaceName":"eth8","network":"site8"', 1, true), got.stdout)
+      assert.match("which release of the TCPXO plug%-in runs cannot be read: .*; v1.0.15 was taken\n$", got.stderr)
+      assert.is_nil(got.stderr:find("networks gpu-nic0", 1, true))
+    end)
+    it("warns where there are fewer nodes than are asked for", function()
+      local got = on(H100, "--nodes 5")
+      assert.equal(0, got.code)
+      assert.equal("aicr-run: warning: 5 nodes are asked for, and 3 of the cluster can take it\n", got.stderr)
+    end)
+    local refused = {
+      { "two architectures", H100, "", 3,
+        "h100 on 2, such as n1; l40s on 1, such as n3; say which one is meant with --arch NAME", function(parts)
+          node(parts, "n3").metadata.labels["nvidia.com/gpu.product"] = "NVIDIA-L40S"
+        end },
+      { "an architecture that no node has", H100, "--arch gb200", 3,
+        "none of 4 nodes has gb200 GPUs (--arch says so)" },
+      { "more GPUs than any node has", H100, "--gpus 16", 3, "no node has 16 GPUs: the best has 8" },
+      { "two NIC resources", { platform = "onprem", arch = "b200", gpus = 8,
+        resources = { ["rdma/a"] = "8", ["rdma/b"] = "8" } }, "", 3,
+        "say which one pods ask for with --nic-resource NAME" },
+      { "no GPU node", H100, "", 3, "none of 1 nodes is a GPU node", function(parts)
+        for i = 1, 3 do
+          fleet.remove(parts, fleet.NODES, "n" .. i)
+        end
+      end },
+    }
+    for _, row in ipairs(refused) do
+      it("refuses " .. row[1], function()
+        local got = on(row[2], row[3], row[6])
+        assert.same({ row[4], "" }, { got.code, got.stdout })
+        assert.truthy(got.stderr:find(row[5], 1, true), got.stderr)
+        assert.match("\naicr%-run: nothing was rendered\n$", got.stderr)
+      end)
+    end
+    it("refuses a recording that there is not", function()
+      local got = render "--recording /nonexistent"
+      assert.equal(2, got.code)
+      assert.match("^aicr%-run: .*/nonexistent.*\naicr%-run: nothing was rendered\n$", got.stderr)
+    end)
+  end)
+
   local NAMES <const> = "aws, gcp, azure, oci, onprem, togetherai, mistral, forge, nscale"
   local rows = {
-    { "", { "render needs --platform; expected one of: " .. NAMES,
+    { "", { "render needs --platform; expected one of: " .. NAMES
+      .. "\n  fix  or name a cluster whose nodes say it: --kubeconfig FILE, --context NAME, --recording DIR",
       "render needs --arch, the architecture of the GPUs, such as h100" } },
     { "--platform aws --arch H100",
       { '--arch "H100" is not valid; expected lower-case letters and digits, such as h100' } },

@@ -1,13 +1,15 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- aicr-run render: what an NCCL test would create on a platform, and which override rows made it so
---- (platform-runtimes.md 9). No cluster is asked.
+--- (platform-runtimes.md 9). A cluster is asked where the command line names one.
 local benchmark = require "aicr.nccl_runtime.objects"
+local clusters = require "aicr.engine.render_cluster"
 local documents = require "aicr.report.documents"
 local errors = require "aicr.native.error"
 local json = require "aicr.json"
 local message = require "aicr.engine.message"
 local overrides = require "aicr.platform.overrides"
 local catalog = require "aicr.platform.catalog"
+local names = require "aicr.platform.names"
 local nics = require "aicr.platform.nics"
 local path = require "aicr.engine.path"
 local platform = require "aicr.platform"
@@ -26,7 +28,8 @@ M.OPTIONS = { "arch", "nodes", "gpus", "nics", "nic_resource", "overrides" }
 
 local ALLOWED <const> = {
   arch = true, nodes = true, gpus = true, nics = true, nic_resource = true, overrides = true, platform = true,
-  namespace = true, format = true, source = true, color = true, quiet = true, verbose = true, log_level = true,
+  recording = true, kubeconfig = true, context = true, no_exec_plugins = true, namespace = true, format = true,
+  source = true, color = true, quiet = true, verbose = true, log_level = true,
 }
 
 -- The architectures that a rule speaks of (platform-runtimes.md 1).
@@ -59,11 +62,20 @@ local function check(given, problems)
       problems:add("--%s does not go with the command render", name:gsub("_", "-"))
     end
   end
-  if not options.platform then
-    problems:add("render needs --platform; expected one of: %s", platform.names_list())
+  local is_told = clusters.is_asked(given)
+  if not options.platform and not is_told then
+    problems:add {
+      what = ("render needs --platform; expected one of: %s"):format(platform.names_list()),
+      fix = "or name a cluster whose nodes say it: --kubeconfig FILE, --context NAME, --recording DIR",
+    }
+  elseif options.platform and not names.is_name(options.platform) then
+    problems:add('--platform "%s" is not valid; expected one of: %s', text.printable(options.platform),
+      platform.names_list())
   end
   if not options.arch then
-    problems:add("render needs --arch, the architecture of the GPUs, such as h100")
+    if not is_told then
+      problems:add("render needs --arch, the architecture of the GPUs, such as h100")
+    end
   elseif not options.arch:match "^%l[%l%d]*$" then
     problems:add('--arch "%s" is not valid; expected lower-case letters and digits, such as h100',
       text.printable(options.arch))
@@ -108,16 +120,37 @@ local function own_rows(file, host)
   end)
 end
 
--- The test, its run and what came out.
-local function build(given, host)
-  local options = given.options
+-- What the command line says and, where it names a cluster, what its nodes say.
+local function asked(options, told)
+  return {
+    platform = options.platform or told.platform, arch = options.arch or told.arch, gpus = options.gpus or told.gpus,
+    nodes = options.nodes or told.nodes, nics = options.nics or told.nics,
+    nic_resource = options.nic_resource or told.nic_resource, overrides = options.overrides,
+  }
+end
+
+local function tcpxo_warnings(told, warnings)
+  if told.tcpxo then
+    for _, warning in ipairs(told.tcpxo.warnings) do
+      warnings[#warnings + 1] = warning
+    end
+    return
+  end
+  warnings[#warnings + 1] = ("networks gpu-nic0 to gpu-nic7 and release %s of the TCPXO plug-in were taken: what the"
+    .. " nodes have is not known without a cluster"):format(nics.OLDEST_RELEASE)
+end
+
+-- The test, its run and what came out; `told` is what nodes say.
+local function build(given, host, told)
+  local options = asked(given.options, told)
   local sizes = platform.sizes(options.arch, options.platform, {
     nodes = options.nodes, gpus = options.gpus, nics = options.nics,
   })
   local facts = {
     platform = options.platform, arch = options.arch, nodes = sizes.NodesPerJob or NODES, gpus = sizes.GpusPerNode,
     nics = sizes.MlnxPerNode, mnnvl = sizes.EnableMNNVL, nic_resource = options.nic_resource,
-    overrides = own_rows(options.overrides, host),
+    overrides = own_rows(options.overrides, host), networks = told.tcpxo and told.tcpxo.networks,
+    release = told.tcpxo and told.tcpxo.release,
   }
   local test, built = benchmark.build(given.operands[1] or benchmark.ALL_REDUCE, facts)
   local warnings = { sizes.warning }
@@ -126,10 +159,13 @@ local function build(given, host)
       .. " it with --nic-resource"
   end
   if facts.platform == "gcp" and facts.arch == "h100" then
-    warnings[#warnings + 1] = ("networks gpu-nic0 to gpu-nic7 and release %s of the TCPXO plug-in were taken: what the"
-      .. " nodes have is not known without a cluster"):format(nics.OLDEST_RELEASE)
+    tcpxo_warnings(told, warnings)
   end
-  return { test = test, facts = facts, warnings = warnings, built = built }
+  if told.nodes and facts.nodes > told.nodes then
+    warnings[#warnings + 1] = ("%d nodes are asked for, and %d of the cluster can take it"):format(facts.nodes,
+      told.nodes)
+  end
+  return { test = test, facts = facts, warnings = warnings, built = built, told = told }
 end
 
 local function objects_of(built, namespace)
@@ -175,6 +211,9 @@ local function head(rendered)
       facts.mnnvl and "on" or "off"),
     ("program and environment: row %s of %s"):format(test.row, catalog.FILE),
   }
+  if rendered.told.covered then
+    table.insert(lines, 2, "what the nodes say: " .. rendered.told.covered)
+  end
   add_rows(lines, built)
   if facts.overrides then
     add_rows(lines, built, facts.overrides.file)
@@ -217,7 +256,16 @@ function M.run(given, host)
   if problems:any() then
     return usage(host, problems)
   end
-  local ok, rendered = pcall(build, given, host)
+  local told, why, ended = {}, nil, nil
+  if clusters.is_asked(given) then
+    told, why, ended = clusters.read(given, host)
+  end
+  if not told then
+    problems:add("%s", why)
+    usage(host, problems)
+    return ended
+  end
+  local ok, rendered = pcall(build, given, host, told)
   if not ok then
     if not errors.is(rendered) or rendered.code ~= "INVALID_REQUEST" then
       error(rendered, 0)
