@@ -26,6 +26,10 @@ local RUNS <const> = {
     platform = "oci", arch = "h100", framework = "exec", program = 'Command = { "true" }', launcher = "8s",
     entry = ("x"):rep(57),
   },
+  half = {
+    platform = "oci", arch = "h100", framework = "exec",
+    program = [[Command = { "sh", "-c", "until [ $JOB_COMPLETION_INDEX = 0 ] || [ -e /tmp/go ]; do sleep 0.1; done" }]],
+  },
   mpi = {
     platform = "aws", arch = "gb300", framework = "mpi", has_claims = true,
     program = 'Binary = "/share/train", UserMPIArgs = { "-x", "SPEC_BEFORE" }, EnableMNNVL = true, ' .. ARGS,
@@ -61,6 +65,17 @@ local function workers_logs(namespace)
   return out
 end
 
+-- Ends what pod 1 waits for.
+local function let_go(namespace)
+  for _, pod in ipairs(training.pods(namespace, "node")) do
+    if pod.metadata.name:find("-node-0-1-", 1, true) then
+      cluster.kubectl("-n", namespace, "exec", pod.metadata.name, "--", "touch", "/tmp/go")
+      return
+    end
+  end
+  error "there is no pod 1 any more"
+end
+
 describe("a training run on a platform", function()
   local results, sshd = {}, nil
 
@@ -75,6 +90,8 @@ describe("a training run on a platform", function()
     started.mpi:saw("workers 2/2 running, launcher running", SECONDS)
     sshd = workers_logs(RUNS.mpi.namespace)
     training.go(RUNS.mpi.namespace)
+    started.half:saw(": succeeded", SECONDS)
+    let_go(RUNS.half.namespace)
     for name, run in pairs(started) do
       results[name] = run:finish(SECONDS)
     end
@@ -151,5 +168,10 @@ describe("a training run on a platform", function()
     assert.equal("launcher-missing", result.check.reason, result.stdout .. result.stderr)
     assert.matches("the TrainJob says: .*exceed 63 characters", result.check.message)
     assert.is_false(training.is_there(RUNS.named.namespace))
+  end)
+
+  it("waits for all of its pods, though pod 0 has succeeded", function()
+    assert.equal("pass", results.half.check.outcome, results.half.stdout .. results.half.stderr)
+    assert.equal(1, #json.decode(results.half.check.extra.workers))
   end)
 end)

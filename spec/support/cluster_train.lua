@@ -134,7 +134,7 @@ local NO_CLAIMS <const> = [[podSpec = { resourceClaims = json.null, containers =
 
 --- Starts a check that runs a training run.
 ---@param how table namespace, platform, arch, framework, program (Lua members of the run), has_claims; entry, its name;
---- launcher, how long one is waited for
+--- launcher, how long its first pod is waited for
 ---@return table run of spec.support.cluster_run
 function M.start(how)
   local values = {
