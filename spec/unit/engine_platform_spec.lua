@@ -123,8 +123,8 @@ describe("looking at the target", function()
   it("guesses nothing for a mixed set, one unknown node, or none", function()
     local mixed = look { node("gce://x"), node("aws:///x"), node("gce://y") }
     assert.is_nil(mixed.platform)
-    assert.equal("the nodes are of more than one platform: gcp 2 (node \"n\": its provider ID starts with gce://), aws 1"
-      .. " (node \"n\": its provider ID starts with aws://)", mixed.reason)
+    assert.equal("the nodes are of more than one platform: gcp 2 (node \"n\": its provider ID starts with gce://), "
+      .. "aws 1 (node \"n\": its provider ID starts with aws://)", mixed.reason)
     local unknown = look { node("gce://x"), node(nil), node("k3s://x") }
     assert.is_nil(unknown.platform)
     assert.equal("2 nodes do not say which platform this is, such as node \"n\": it has no provider ID", unknown.reason)
