@@ -364,6 +364,11 @@ describe("the platform of a run", function()
     assert.same({ "the platform is mistral (node n: W): every cluster that Metal3 made looks so: --platform says"
       .. " otherwise" }, (notes "mistral"))
     assert.same({}, (notes("mistral", { platform = "mistral" })))
+    local mixed = "the nodes are of more than one platform: aws 2, gcp 1"
+    local target = { result = "2", record = { extra = { reason = mixed } } }
+    local _, _, _, report = engine { operands = { "node-health" }, options = { platform = "aws" },
+      endings = { target = target } }
+    assert.same({ "the platform is aws, as --platform says; " .. mixed }, report.notes)
   end)
 
   it("that is unknown is admitted where a check asks for one", function()

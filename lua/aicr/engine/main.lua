@@ -134,6 +134,9 @@ local function platform_note(job, out)
   if target.observed and target.platform ~= target.observed then
     out[#out + 1] = ("the platform is %s, as %s says; the nodes look like %s (%s)"):format(target.platform,
       WHO[target.platform_from], target.observed, target.platform_why or "?")
+  elseif target.platform and (job.target_reason or ""):find("more than one platform", 1, true) then
+    out[#out + 1] = ("the platform is %s, as %s says; %s"):format(target.platform, WHO[target.platform_from],
+      job.target_reason)
   elseif target.platform_from == "nodes" and detect.TRAPS[target.platform] then
     out[#out + 1] = ("the platform is %s (%s): %s"):format(target.platform, target.platform_why or "?",
       detect.TRAPS[target.platform])
