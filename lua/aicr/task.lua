@@ -52,12 +52,14 @@ end
 
 --- Runs what was deferred, last in first out; all of it, whatever fails.
 function M.cleanup()
-  local failed = {}
+  local failed, told = {}, {}
   while #deferred > 0 do
     local fn = table.remove(deferred)
     local ok, err = pcall(fn)
-    if not ok and err ~= native.STOP then
-      failed[#failed + 1] = is_error(err) and clip(tostring(err), MESSAGE_MAX) or text_of(err)
+    local message = not ok and err ~= native.STOP
+      and (is_error(err) and clip(tostring(err), MESSAGE_MAX) or text_of(err))
+    if message and not told[message] then
+      failed[#failed + 1], told[message] = message, true
     end
   end
   if #failed > 0 then

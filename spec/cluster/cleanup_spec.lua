@@ -54,6 +54,16 @@ describe("what a check made is gone after", function()
     { "a fail", MAKE .. [[ctx:fail { code = "CONFLICT", reason = "spec", message = "on purpose" }]], code = 1,
       outcome = "fail", reason = "spec" },
     { "a pass", MAKE .. [[return "fine"]], code = 0, outcome = "pass" },
+    { "an error beside many creates whose answers nobody waits for", [[
+        local many = {}
+        for i = 1, 40 do
+          many[i] = function()
+            ctx.k8s:create { apiVersion = "v1", kind = "ConfigMap",
+              metadata = i == 1 and { name = "made" } or { generateName = "many-" } }
+            if i == 20 then error("in the middle") end
+          end
+        end
+        ctx:all(many)]], code = 3, outcome = "error", reason = "script", timeout = "90s" },
     { "its memory limit", MAKE .. [[return ("x"):rep(1 << 30)]], code = 3,
       outcome = "error", reason = "memory" },
   }

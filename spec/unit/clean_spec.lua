@@ -67,6 +67,22 @@ describe("clean-up of what got no answer", function()
     assert.equal("aicr-run/run=r", host.label)
   end)
 
+  it("takes all of them that one look finds, and awaits a generated name once", function()
+    host.lists = { { object("j-1", "u1"), object("j-2", "u2") } }
+    host.objects = { ["j-1"] = object("j-1", "u1"), ["j-2"] = object("j-2", "u2") }
+    clean.remove_generated(generated(), {})
+    clean.remove_generated(generated(), {})
+    assert.same({ "u1", "u2" }, host.deleted)
+    assert.equal(0, host.now)
+    for i = 1, 300 do
+      host.lists[i] = {}
+    end
+    assert.is_false(pcall(clean.remove_generated, generated(), {}))
+    local awaited = host.now
+    assert.is_false(pcall(clean.remove_generated, generated(), {}))
+    assert.equal(awaited, host.now)
+  end)
+
   it("tells how to look where it may not list", function()
     local ok, err = pcall(clean.remove_generated, generated(), {})
     assert.is_false(ok)

@@ -132,8 +132,8 @@ end
 
 -- What stays unknown of an object of which no answer came.
 local function unsure(t, what, why, look)
-  error(("%s of which no answer came may be left (%s); look with: kubectl get %s"):format(what,
-    why or ("it was not there within %d s"):format((native.monotonic() - t.since_ms) // 1000), look), 0)
+  return ("%s of which no answer came may be left (%s); look with: kubectl get %s"):format(what,
+    why or ("it was not there within %d s"):format((native.monotonic() - t.since_ms) // 1000), look)
 end
 
 local function delete(t, uid)
@@ -160,9 +160,12 @@ function M.remove(t)
   t.until_ms, t.since_ms = patience(), native.monotonic()
   local found, object, is_open = pcall(find, t)
   if found and not object then
-    return is_open and unsure(t, named(t), nil, named(t))
+    if is_open then
+      error(unsure(t, named(t), nil, named(t)), 0)
+    end
+    return
   elseif not found and t.lost and not t.uid and errors.is(object) then
-    unsure(t, named(t), tostring(object), named(t))
+    error(unsure(t, named(t), tostring(object), named(t)), 0)
   end
   local ok, why = found, object
   if found then
@@ -205,12 +208,23 @@ local function list(t, made)
   return found
 end
 
+-- By kind, namespace and generated name: how many were found beyond those looked for so far, and what stays unknown of
+-- more of them once they were awaited.
+local spare, unsettled = {}, {}
+
 --- Deletes what was made with metadata.generateName when the answer that had its name was lost.
 -- @param t table as of remove, without a name, with generated=(the begin of it)
 -- @param made table all that this run made: {uid=} each
 -- @raise as remove
 function M.remove_generated(t, made)
   t.until_ms, t.since_ms = patience(), native.monotonic()
+  local key = ("%s %s %s %s"):format(t.api_version, t.kind, t.namespace, t.generated)
+  if (spare[key] or 0) > 0 then
+    spare[key] = spare[key] - 1
+    return
+  elseif unsettled[key] then
+    error(unsettled[key], 0)
+  end
   local ok, found = pcall(list, t, made)
   while ok and #found == 0 and t.lost and may_look(t) do
     native.sleep(POLL_MS)
@@ -218,9 +232,11 @@ function M.remove_generated(t, made)
   end
   if not ok or #found == 0 and t.lost then
     local group = t.api_version:match "^(.*)/"
-    unsure(t, "a " .. t.kind, not ok and tostring(found) or nil, ("%s%s -l %s=%s"):format(
+    unsettled[key] = unsure(t, "a " .. t.kind, not ok and tostring(found) or nil, ("%s%s -l %s=%s"):format(
       t.kind:lower() .. (group and "." .. group or ""), t.namespace and " -n " .. t.namespace or "", M.RUN, t.run_id))
+    error(unsettled[key], 0)
   end
+  spare[key] = #found - 1
   for _, meta in ipairs(found) do
     M.remove {
       api_version = t.api_version, kind = t.kind, name = meta.name, namespace = meta.namespace, run_id = t.run_id,

@@ -50,13 +50,21 @@ local function removal(env, object, target, request)
   env.made = env.made or {}
   table.insert(env.made, t)
   local list = env.deferred
-  list[#list + 1] = function()
-    if t.refused or native.recording() then
-      return
-    elseif t.name then
+  local function remove()
+    if t.name then
       clean.remove(t)
     else
       clean.remove_generated(t, env.made)
+    end
+  end
+  list[#list + 1] = function()
+    if t.refused or native.recording() then
+      return
+    elseif t.lost and not t.uid then
+      -- It may have to be waited for, which must not take the time of what is known to be there.
+      table.insert(list, 1, remove)
+    else
+      remove()
     end
   end
   native.defer()
