@@ -2,8 +2,8 @@
 #ifndef AICR_HOST_SIGNAL_H
 #define AICR_HOST_SIGNAL_H
 
-/* SIGINT, SIGTERM and the first SIGHUP, unless it was ignored (nohup), are noted
- * and told to the engine; SIGPIPE and SIGXFSZ are ignored. */
+/* SIGINT, SIGTERM and the first SIGHUP, unless it was ignored (nohup), are
+ * noted and told to the engine; SIGPIPE and SIGXFSZ are ignored. */
 void aicr_signal_open(void);
 
 /* "SIGINT", "SIGTERM" or "SIGHUP"; NULL for no signal. */
