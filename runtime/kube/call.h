@@ -4,6 +4,7 @@
 
 #include "kube/client.h"
 #include "kube/gunzip.h"
+#include "kube/selector.h"
 
 /* What the files of the client share: one logical call. */
 
@@ -61,7 +62,9 @@ struct kube_call {
   char *part;                /* what was unpacked of it and is cut now */
   size_t part_len;
   char item_api_version[320], item_kind[128];
-  struct { /* the item before this one */
+  struct kube_selector *label, *field; /* NULL: nothing can be held to it */
+  bool selects;                        /* they were read */
+  struct {                             /* the item before this one */
     char ns[64], name[KUBE_NAME_MAX + 1];
   } before;
   enum {
@@ -131,9 +134,8 @@ bool kube_call_is_item(struct kube_call *call);
 bool kube_call_is_page(struct kube_call *call);
 
 /* call_event.c: is a line of a watch an event of what is watched? False:
- * call->error. Is this a name that the request may be answered with? */
+ * call->error. */
 bool kube_call_is_event(struct kube_call *call, const char *text, size_t len);
-bool kube_call_is_named(struct kube_call *call, const char *name);
 
 /* call_page.c: the pages of a list. False without memory. */
 bool kube_call_begin_page(struct kube_call *call);

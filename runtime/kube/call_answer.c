@@ -208,6 +208,51 @@ static bool is_next(struct kube_call *call)
   return true;
 }
 
+/* A selector that is not understood here is the server's alone. */
+static bool read_selectors(struct kube_call *call)
+{
+  const struct kube_request *rq = &call->rq;
+  struct aicr_error bad = {.code = AICR_CODE_NONE};
+  bool events = strcmp(rq->resource.group, "events.k8s.io") == 0;
+  call->selects = true;
+  if (rq->label != NULL) {
+    call->label = kube_label_selector(rq->label, &bad);
+  }
+  /* those know other names of their fields */
+  if (rq->field != NULL && !events && bad.code != AICR_INTERNAL) {
+    call->field = kube_field_selector(rq->field, &rq->resource, &bad);
+  }
+  if (bad.code == AICR_INTERNAL) {
+    call->error = bad;
+  }
+  return bad.code != AICR_INTERNAL;
+}
+
+/* What loses a request's query, or does not know it, gives every object. */
+static bool is_selected(struct kube_call *call)
+{
+  const struct aicr_json_list *l = &call->list;
+  const struct kube_request *rq = &call->rq;
+  if (rq->label == NULL && rq->field == NULL) {
+    return true;
+  }
+  if (!call->selects && !read_selectors(call)) {
+    return false;
+  }
+  if (call->label == NULL && call->field == NULL) {
+    return true;
+  }
+  cJSON *tree = cJSON_ParseWithLength(l->item, l->item_len);
+  if (tree == NULL) {
+    return kube_call_no_memory(&call->error);
+  }
+  bool label = call->label == NULL || kube_selector_matches(call->label, tree);
+  bool field = call->field == NULL || kube_selector_matches(call->field, tree);
+  cJSON_Delete(tree);
+  return (label && field) || refuse(call, "an item that was not selected",
+                                    l->id.name, label ? rq->field : rq->label);
+}
+
 bool kube_call_is_item(struct kube_call *call)
 {
   const struct aicr_json_identity *id = &call->list.id;
@@ -226,10 +271,7 @@ bool kube_call_is_item(struct kube_call *call)
   if (ns != NULL && differs(id->ns, ns)) {
     return refuse(call, "an item's metadata.namespace", id->ns, ns);
   }
-  if (!kube_call_is_named(call, id->name)) {
-    return refuse(call, "an item's metadata.name", id->name, call->rq.field);
-  }
-  return is_next(call);
+  return is_selected(call) && is_next(call);
 }
 
 bool kube_call_is_page(struct kube_call *call)

@@ -105,11 +105,6 @@ static const char *wanted_name(const struct kube_request *rq)
   return strpbrk(f, ",=!\\") == NULL ? f : "";
 }
 
-bool kube_call_is_named(struct kube_call *call, const char *name)
-{
-  return !differs(name, wanted_name(&call->rq));
-}
-
 static bool is_of_watch(struct kube_call *call, const struct event *e)
 {
   const struct kube_resource *r = &call->rq.resource;
@@ -130,8 +125,8 @@ static bool is_of_watch(struct kube_call *call, const struct event *e)
   if (differs(f->ns, ns)) {
     return refuse(call, "metadata.namespace", f->ns, ns);
   }
-  if (f->name[0] == '\0' || !kube_call_is_named(call, f->name)) {
-    const char *name = wanted_name(&call->rq);
+  const char *name = wanted_name(&call->rq);
+  if (f->name[0] == '\0' || differs(f->name, name)) {
     return refuse(call, "metadata.name", f->name,
                   name[0] == '\0' ? "a name" : name);
   }

@@ -53,6 +53,8 @@ static void free_call(struct kube_call *call)
   kube_record_left(call);
   kube_call_end_page(call);
   kube_answer_free(&call->ahead);
+  kube_selector_free(call->label);
+  kube_selector_free(call->field);
   for (size_t i = 0; i < sizeof call->strings / sizeof call->strings[0]; i++) {
     aicr_free(call->strings[i]);
   }

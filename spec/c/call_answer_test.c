@@ -29,6 +29,8 @@
 #define PODS         "list /api/v1/pods limit=500\n"
 #define PODS_NEXT(t) "list /api/v1/pods page=" t " limit=500\n"
 #define NODE(name)   "{\"metadata\":{\"name\":\"" name "\"}}"
+#define LABELLED(name, x)                                                      \
+  "{\"metadata\":{\"name\":\"" name "\",\"labels\":{\"x\":\"" x "\"}}}"
 #define IN(ns, name)                                                           \
   "{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"" ns "\"}}"
 
@@ -111,6 +113,26 @@ static const struct row table[] = {
      "list pods ns=a",
      "INTERNAL/unexpected-response 200",
      "list /api/v1/namespaces/a/pods limit=500\n"},
+    {"an item that a label did not select",
+     {BODY("{\"items\":[" LABELLED("a", "y") "," LABELLED("b", "z") "]}")},
+     "list nodes label=x=y",
+     "a INTERNAL/unexpected-response 200",
+     "list /api/v1/nodes label=x=y limit=500\n"},
+    {"an item without the label that selected it",
+     {BODY("{\"items\":[" NODE("a") "]}")},
+     "list nodes label=x",
+     "INTERNAL/unexpected-response 200",
+     "list /api/v1/nodes label=x limit=500\n"},
+    {"items that a label selected, and a field that nobody here can read",
+     {BODY("{\"items\":[" LABELLED("a", "y") "," LABELLED("b", "z") "]}")},
+     "list nodes label=x,!w field=spec.unschedulable=true",
+     "a b end 1",
+     "list /api/v1/nodes label=x,!w field=spec.unschedulable=true limit=500\n"},
+    {"an item that a field did not select",
+     {BODY("{\"items\":[" NODE("a") "," NODE("b") "]}")},
+     "list nodes field=metadata.name=a",
+     "a INTERNAL/unexpected-response 200",
+     "list /api/v1/nodes field=metadata.name=a limit=500\n"},
     {"an object twice",
      {BODY("{\"items\":[" NODE("a") "," NODE("a") "]}")},
      "list nodes",

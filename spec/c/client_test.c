@@ -491,7 +491,7 @@ static void test_closing(void **state)
 static bool call_body(void *arg)
 {
   static const struct kube_call_spec spec = {
-      .verb = KUBE_LIST, .resource = "nodes", .label = "a"};
+      .verb = KUBE_LIST, .resource = "nodes", .label = "!a"};
   struct fake fake;
   const char *text = NULL;
   size_t len = 0;

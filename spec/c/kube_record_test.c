@@ -52,7 +52,7 @@ static const struct row table[] = {
      "end 1"},
     {"a list with a selector answers none without",
      {PAGE(NODE("a"), "")},
-     {"list nodes label=x=y"},
+     {"list nodes label=x!=y"},
      "list nodes",
      "INTERNAL/not-recorded served"},
     {"nor one with another",
@@ -115,7 +115,7 @@ static const struct row table[] = {
     {"a part of a list that is none, beside a whole one",
      {PAGE(NODE("a"), ""), PAGE(NODE("a"), "t"), ANSWER(200, J, "{")},
      {"list nodes"},
-     "list nodes label=x=y",
+     "list nodes label=x!=y",
      "INTERNAL/unexpected-response cut"},
     {"names that no file could have",
      {ANSWER(200, J, ROLE("system:node:a")), ANSWER(200, J, ROLE(".a")),
@@ -217,7 +217,8 @@ static void test_files(void **state)
        "\"spec\"\n}\n"},
       {"index.jsonl",
        "{\"version\":\"v1\",\"resource\":\"nodes\",\"verb\":\"list\",\"label\":"
-       "\"x\",\"attempts\":2,\"http\":200,\"contentType\":\"application/json\","
+       "\"!x\",\"attempts\":2,\"http\":200,\"contentType\":\"application/"
+       "json\","
        "\"file\":\"objects/core/v1/nodes/list+2.json\"}\n"
        "{\"version\":\"v1\",\"resource\":\"pods\",\"ns\":\"n\",\"verb\":"
        "\"list\",\"attempts\":2,\"http\":403,\"contentType\":"
@@ -243,7 +244,7 @@ static void test_files(void **state)
        "\"data\":\"[secret, not recorded]\"}"},
   };
   static const char *const questions[] = {
-      "list nodes label=x", "list pods ns=n", "get deployments ns=n name=d",
+      "list nodes label=!x", "list pods ns=n", "get deployments ns=n name=d",
       "get_raw /version", "get secrets ns=n name=s"};
   struct folder f;
   struct fake fake;
@@ -279,7 +280,7 @@ static void test_no_index(void **state)
   folder_make(&f);
   struct kube_client *c = open_recording(&fake, f.path, answers);
   aicr_buf_init(&out, 1 << 20);
-  ask_text(c, "list nodes label=x", &out);
+  ask_text(c, "list nodes label=!x", &out);
   kube_client_close(c);
   folder_path(&f, "index.jsonl", path, sizeof path);
   assert_int_equal(unlink(path), 0);
@@ -325,7 +326,7 @@ static void test_left(void **state)
       {"get nodes name=a", "object {\"kind\":\"Node\",\"apiVersion\":\"v1\","
                            "\"metadata\":{\"name\":\"a\"}}"},
       {"get nodes name=b", "INTERNAL/not-recorded served"},
-      {"list nodes label=x", "INTERNAL/not-recorded served"},
+      {"list nodes label=!x", "INTERNAL/not-recorded served"},
       {"get nodes name=x", "CANCELED/canceled canceled"}};
   for (size_t i = 0; i < COUNT(rows); i++) {
     aicr_buf_reset(&out);

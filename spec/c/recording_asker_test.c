@@ -82,11 +82,11 @@ static const struct row table[] = {
      {{"x", 1, "", GET, DIFFER}}},
     {"…of lists, too",
      LINE(LIST OK(5) OF("a")) LINE(LIST OK(6) OF("b"))
-         LINE(LIST ",\"label\":\"l\"" OK(5) OF("a")) LINE(
-             LIST ",\"label\":\"l\"" OK(7) OF("b")) RUN(OF("a")) RUN(OF("b")),
+         LINE(LIST ",\"label\":\"!l\"" OK(5) OF("a")) LINE(
+             LIST ",\"label\":\"!l\"" OK(7) OF("b")) RUN(OF("a")) RUN(OF("b")),
      {{"x", 1, "", "list nodes", DIFFER},
       {"x", 1, "", GET, DIFFER},
-      {"x", 1, "", "list nodes label=l", "n end 1"},
+      {"x", 1, "", "list nodes label=!l", "n end 1"},
       {"a", 1, "", "list nodes", "n end 1"},
       {"b", 1, "", "list nodes", "n m end 1"},
       {"b", 1, "", "get nodes name=m",
