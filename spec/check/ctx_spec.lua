@@ -80,6 +80,12 @@ describe("ctx:expect", function()
     assert.equal("add one", got.fix)
   end)
 
+  it("shows line ends in its sides", function()
+    local got = run([[    ctx:expect("its log", "a\n\\n\tb", "==", "c\r\n")]])
+    assert.equal([[its log: got "a\n\\n\tb", required == "c\r\n"]], got.message)
+    assert.same({ got.message }, require "aicr.report.text".expectation(got.expectations[1]))
+  end)
+
   it("keeps all expectations of a check, the false ones decide", function()
     local got = run([[
     ctx:expect("a", 1, "==", 1)

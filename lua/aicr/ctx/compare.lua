@@ -31,6 +31,9 @@ local function equal(a, b, depth)
   return true
 end
 
+-- In a comparison a line end is what may differ: it is shown, not made.
+local SHOWN <const> = { ["\\"] = "\\\\", ["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t" }
+
 --- A value as text of at most some 200 bytes for a message: strings in quotes, tables as JSON, nil as nothing.
 -- @param v any
 -- @return string
@@ -39,7 +42,7 @@ function M.show(v)
     return "nothing"
   end
   if type(v) == "string" then
-    return ('"%s"'):format(clip(v, SHOWN_MAX))
+    return ('"%s"'):format((clip(v, SHOWN_MAX):gsub("[\\\n\r\t]", SHOWN)))
   end
   if type(v) ~= "table" then
     return tostring(v)

@@ -176,13 +176,16 @@ function M.value(v)
   return #parts == 0 and "(none)" or table.concat(parts, ", ")
 end
 
+-- In a comparison a line end is what may differ: it is shown, not made.
+local SHOWN <const> = { ["\\"] = "\\\\", ["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t" }
+
 --- A plain value as a comparison shows it: text in quotes, tables as JSON, `nothing` for none.
 function M.quoted(v)
   v = opt(v)
   if v == nil then
     return "nothing"
   elseif type(v) == "string" then
-    return '"' .. v .. '"'
+    return '"' .. v:gsub("[\\\n\r\t]", SHOWN) .. '"'
   elseif type(v) == "table" then
     return json.encode(v)
   end
