@@ -393,6 +393,9 @@ catalogue("a pass that was not earned", {
     ctx:try(function() ctx.k8s:find("pods", "x", "default") end)
     ctx:try(function() for _ in ctx.k8s:each("pods") do end end)
     return "fine"]], reason = "undeclared-permission" },
+  { "an undeclared wait", [[
+    ctx.k8s:wait("pods", "x", "default", "gone")]], reason = "undeclared-permission",
+    says = { '"wait pods in default"' } },
   { "an undeclared read in ctx:all under pcall, then a skip", [[
     pcall(ctx.all, ctx, { function() ctx.k8s:list("pods") end })
     ctx:skip { reason = "not-here", message = "m" }]], reason = "undeclared-permission" },

@@ -164,6 +164,11 @@ local function read(what, resource, name, namespace, ends)
   if not ok and ends and native.monotonic() >= ends and errors.is(object) and type(object.details) == "table"
     and object.details.transport == "deadline" then
     return nil, true
+  elseif not ok and errors.is(object) and object.reason == "undeclared-permission" then
+    -- A read is what it begins with; the line to add is that of the whole of it.
+    error(errors.new {
+      code = object.code, reason = object.reason, message = (object.message:gsub('"get ', '"wait ', 1)),
+    }, 0)
   elseif not ok and not (errors.is(object) and object.reason == "not-found" and object.verdict) then
     error(object, 0)
   end
