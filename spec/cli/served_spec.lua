@@ -208,3 +208,35 @@ describe("a wait for a node", function()
     assert.is_true(#requests < 10, json.encode(requests))
   end)
 end)
+
+describe("an object of which the server says no uid", function()
+  local PATH <const> = "/api/v1/namespaces/ns/configmaps/x"
+
+  local function object(uid)
+    return { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "x", namespace = "ns", uid = uid } }
+  end
+
+  local SUCCESS <const> = { kind = "Status", apiVersion = "v1", status = "Success" }
+
+  it("is not gone after it was deleted", function()
+    local check = server.run({
+      server.row("DELETE " .. PATH, SUCCESS), server.row("GET " .. PATH .. " ", object()),
+    }, site.check("a", 'ctx.k8s:delete("configmaps", "x", "ns", { uid = "u" }) return "deleted"',
+      'timeout = "20s", needs = { "delete,get configmaps in ns" },'))
+    assert.same({ "error", "unexpected-response" }, { check.outcome, check.reason }, check.message)
+  end)
+
+  it("is not removed after the check that made it", function()
+    local check, requests = server.run({
+      server.row("POST /api/v1/namespaces/ns/configmaps", object "u", { http = 201 }),
+      server.row("GET " .. PATH .. " ", object()), server.row("DELETE " .. PATH, SUCCESS),
+    }, site.check("a", [[
+      ctx.k8s:create { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "x", namespace = "ns" } }
+      return "made"]], 'timeout = "20s", needs = { "create configmaps in ns" },'))
+    assert.same({ "error", "cleanup" }, { check.outcome, check.reason }, check.message)
+    assert.truthy(json.encode(check):find("kubectl delete -n ns configmap/x", 1, true), json.encode(check))
+    for _, request in ipairs(requests) do
+      assert.is_nil(request[1]:find "^DELETE", request[1])
+    end
+  end)
+end)

@@ -28,6 +28,19 @@ function M.is_absent(err)
   return errors.is(err) and err.reason == "not-found" and err.verdict == true
 end
 
+--- The uid of an object that is stored. One without it could be any: neither gone nor another's.
+-- @raise INTERNAL/"unexpected-response"
+function M.uid_of(object)
+  local meta = type(object.metadata) == "table" and object.metadata or {}
+  if type(meta.uid) ~= "string" or meta.uid == "" then
+    error(errors.new {
+      code = "INTERNAL", reason = "unexpected-response",
+      message = ("the server says no metadata.uid of %s %s"):format(tostring(object.kind), tostring(meta.name)),
+    }, 0)
+  end
+  return meta.uid
+end
+
 --- Who made an object that our server-side apply changed: this run, or another one between our look and our apply? By
 -- the times of the managed fields, which are seconds of the server: fields are set before the object is created.
 -- @param meta table metadata of an object with this run's label
@@ -102,7 +115,7 @@ local function read(t)
     error(object, 0)
   end
   local meta = object.metadata or {}
-  if t.uid and meta.uid ~= t.uid then
+  if M.uid_of(object) ~= (t.uid or meta.uid) then
     return nil, true
   end
   if not t.uid and (meta.labels or {})[M.RUN] ~= t.run_id then

@@ -226,7 +226,7 @@ local function wait_gone(request, uid)
         return
       end
       error(object, 0)
-    elseif uid and object.metadata.uid ~= uid then
+    elseif clean.uid_of(object) ~= (uid or object.metadata.uid) then
       return
     end
     uid = uid or object.metadata.uid
