@@ -249,8 +249,9 @@ static bool is_selected(struct kube_call *call)
   bool label = call->label == NULL || kube_selector_matches(call->label, tree);
   bool field = call->field == NULL || kube_selector_matches(call->field, tree);
   cJSON_Delete(tree);
+  const char *by = label ? rq->field : rq->label;
   return (label && field) || refuse(call, "an item that was not selected",
-                                    l->id.name, label ? rq->field : rq->label);
+                                    l->id.name, by == NULL ? "" : by);
 }
 
 bool kube_call_is_item(struct kube_call *call)
