@@ -378,6 +378,25 @@ static bool is_definitions(const struct kube_resource *r)
           strcmp(r->plural, "customresourcedefinitions") == 0);
 }
 
+/* A list of another kind in the place of a resource's is none of it: neither
+ * what it holds nor that it holds nothing. */
+static bool check_kind(const struct kube_rec_store *s,
+                       const struct kube_resource *r, struct aicr_error *err)
+{
+  const struct kube_served_resource *k =
+      kube_discovery_find(&s->discovery, r->group, r->version, r->plural);
+  const struct kube_resource *known =
+      k != NULL ? &k->r : kube_builtin_by_name(r->group, r->plural);
+  struct aicr_quoted q;
+  return known == NULL || known->kind[0] == '\0' || r->kind[0] == '\0' ||
+         strcmp(known->kind, r->kind) == 0 ||
+         aicr_fail(
+             err, AICR_INVALID_REQUEST, "recording-invalid",
+             "what is recorded as %.63s%s%.253s is of kind %s, not %.127s",
+             r->plural, r->group[0] == '\0' ? "" : ".", r->group,
+             aicr_quote(&q, r->kind, strlen(r->kind)), known->kind);
+}
+
 bool kube_rec_store_finish(struct kube_rec_store *s, struct aicr_buf *warnings,
                            struct aicr_error *err)
 {
@@ -403,6 +422,9 @@ bool kube_rec_store_finish(struct kube_rec_store *s, struct aicr_buf *warnings,
   }
   for (size_t i = 0; i < s->type_count; i++) {
     kube_rec_name_type(s, &s->types[i], warnings);
+    if (!check_kind(s, &s->types[i].r, err)) {
+      return false;
+    }
     kube_rec_scope_warn(&s->types[i], warnings);
     if (!kube_rec_set_finish(s, &s->types[i].set, false, s->types[i].r.plural,
                              warnings, err)) {

@@ -30,6 +30,20 @@ static const struct refused refused[] = {
      "recording-empty",
      "holds no"},
     {"an empty index", {{"index.jsonl", "\n"}}, "recording-empty", "holds no"},
+    {"a list of another kind",
+     {{"objects/core/v1/nodes/list.json",
+       "{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"items\":[" NAMED(
+           "a") "]}"}},
+     "recording-invalid",
+     "nodes is of kind \"Pod\", not Node"},
+    {"an empty list of another kind",
+     {{"aicr-recording.json", "{\"schema\":1,\"indexed\":true}"},
+      {"index.jsonl", "{\"version\":\"v1\",\"resource\":\"nodes\",\"verb\":"
+                      "\"list\",\"http\":200,"
+                      "\"file\":\"a.json\"}\n"},
+      {"a.json", "{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"items\":[]}"}},
+     "recording-invalid",
+     "nodes is of kind \"Pod\", not Node"},
     {"cut list",
      {{NETWORKS "list.json",
        "{\"kind\":\"NetworkList\",\"items\":[" NAMED("a")}},
