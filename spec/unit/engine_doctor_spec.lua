@@ -235,3 +235,23 @@ describe("leftovers", function()
     assert.equal("error", (leftovers { pods = "unavailable" }))
   end)
 end)
+
+describe("the command that grants all that is selected", function()
+  local rbac = require "aicr.engine.rbac"
+  local GRANTS <const> = " > role.yaml && kubectl --kubeconfig ADMIN_KUBECONFIG apply -f role.yaml  "
+    .. "# then bind the role as role.yaml says"
+
+  for _, row in ipairs {
+    { { "checks/gke_tcpxo.lua" }, {}, "aicr-run rbac checks/gke_tcpxo.lua" },
+    { { "a b.lua", "c" }, { recipe = "r.yaml", namespace = "n" },
+      "aicr-run rbac -n n --recipe r.yaml 'a b.lua' c" },
+    { {}, { recipe = "r.yaml" } },
+    { { "c" }, { phase = { "deployment" } } },
+    { { "c" }, { skip = { "d" } } },
+    { { "c" }, { platform = "aws" } },
+  } do
+    it(("is %s"):format(row[3] or "none where operands are not all"), function()
+      assert.equal(row[3] and row[3] .. GRANTS, rbac.command_of_all { operands = row[1], options = row[2] })
+    end)
+  end
+end)

@@ -135,6 +135,7 @@ local function unique(list, key_of)
 end
 
 local function permissions(job, host, rows)
+  local whole = rbac.command_of_all(job)
   for _, item in ipairs(job.wanted) do
     local rights = unique(rbac.rights(host, item.needs, job.namespace), rbac.words)
     local questions = {}
@@ -147,7 +148,7 @@ local function permissions(job, host, rows)
     else
       rows[#rows + 1] = asked(host, name, {
         file = "permissions", requires = { "identity" }, params = { rights = questions },
-        fixes = { forbidden = item.grant },
+        fixes = { forbidden = whole or item.grant },
       })
     end
   end
@@ -158,7 +159,7 @@ local function grant_in(job, host)
   for _, item in ipairs(job.wanted) do
     for _, right in ipairs(rbac.rights(host, item.needs, job.namespace)) do
       if right.namespace == job.namespace then
-        return item.grant
+        return rbac.command_of_all(job) or item.grant
       end
     end
   end

@@ -152,18 +152,36 @@ function M.operand(item)
   return M.shell(item.origin == "built-in" and item.meta and item.meta.name or item.path or item.name or "CHECK")
 end
 
+local function granting(what, namespace)
+  return ("aicr-run rbac %s%s > role.yaml && kubectl --kubeconfig ADMIN_KUBECONFIG apply -f role.yaml  "
+    .. "# then bind the role as role.yaml says"):format(namespace and "-n " .. M.shell(namespace) .. " " or "", what)
+end
+
 --- The commands that grant what a check needs: whom the cluster refused cannot grant it, an administrator's kubeconfig
 --- is named.
 --- @param item table the planned check
 --- @param namespace string|nil the option of that name
 function M.command(item, namespace)
-  return ("aicr-run rbac %s%s > role.yaml && kubectl --kubeconfig ADMIN_KUBECONFIG apply -f role.yaml  "
-    .. "# then bind the role as role.yaml says"):format(namespace and "-n " .. M.shell(namespace) .. " " or "",
-    M.operand(item))
+  return granting(M.operand(item), namespace)
 end
 
 local function is_filtered(options)
   return options.phase ~= nil or options.tags ~= nil or #(options.skip or {}) > 0
+end
+
+--- The same for all that is selected, so that one role is bound and not one a check; nil where more than operands and
+--- recipe select it.
+--- @param job table operands, options
+function M.command_of_all(job)
+  local options = job.options
+  if #job.operands == 0 or is_filtered(options) or options.platform then
+    return nil
+  end
+  local words = options.recipe and { "--recipe", M.shell(options.recipe) } or {}
+  for _, operand in ipairs(job.operands) do
+    words[#words + 1] = M.shell(operand)
+  end
+  return granting(table.concat(words, " "), options.namespace)
 end
 
 -- A selection keeps its own role beside those of others: that of a suite has its name, else that of its checks, or of
