@@ -132,7 +132,7 @@ static bool on_channel(struct nccl_evidence *e, struct nccl_message m)
   }
   p->count++;
   p->gdr += c.gdr;
-  p->pxn += c.has_pxn;
+  p->pxn += c.pxn;
   p->read += c.read;
   return true;
 }

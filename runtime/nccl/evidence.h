@@ -24,9 +24,9 @@
 
 /* The parts of a line before its message. */
 struct nccl_log_line {
-  const char *host, *file, *function, *message;
-  size_t host_len, file_len, function_len, message_len;
-  int64_t pid, tid, device, at;
+  const char *host, *file, *message;
+  size_t host_len, file_len, message_len;
+  int64_t pid, device, at;
   bool has_device, has_file;
   enum { NCCL_INFO, NCCL_WARN, NCCL_TRACE, NCCL_CALL, NCCL_BARE } level;
 };
@@ -54,8 +54,7 @@ struct nccl_path {
 /* One "Channel … via …" message. */
 struct nccl_channel {
   char path[NCCL_TEXT_WORD]; /* "NET/IB", "P2P/CUMEM", "SHM" */
-  int64_t source, target, device, pxn;
-  bool is_net, has_device, has_pxn, gdr, shared, read, send, receive;
+  bool gdr, pxn, read;
 };
 
 bool nccl_channel_read(const char *message, size_t len,

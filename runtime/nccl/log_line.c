@@ -29,6 +29,7 @@ static size_t stamp(const char *text, size_t len)
 static bool read_origin(const struct nccl_word *w, struct nccl_log_line *out)
 {
   size_t colons[2], n = 0;
+  int64_t tid;
 
   for (size_t i = w->len; i > 0 && n < 2; i--)
     if (w->text[i - 1] == ':')
@@ -40,7 +41,7 @@ static bool read_origin(const struct nccl_word *w, struct nccl_log_line *out)
   return aicr_parse_int64(w->text + colons[1] + 1, colons[0] - colons[1] - 1,
                           &out->pid) &&
          aicr_parse_int64(w->text + colons[0] + 1, w->len - colons[0] - 1,
-                          &out->tid);
+                          &tid);
 }
 
 static void read_file(const struct nccl_word *w, struct nccl_log_line *out)
@@ -100,42 +101,37 @@ bool nccl_log_line_read(const char *text, size_t len, struct nccl_log_line *out)
       return read_level(at, end, out);
     if (w.len > 2 && w.text[0] == '[' && w.text[w.len - 1] == ']')
       out->has_device = aicr_parse_int64(w.text + 1, w.len - 2, &out->device);
-    else if (w.len > 2 && w.text[0] == '(' && w.text[w.len - 1] == ')') {
-      out->function = w.text + 1;
-      out->function_len = w.len - 2;
-    } else
+    else if (w.text[0] != '(') /* a function */
       read_file(&w, out);
   }
   return false;
 }
 
-/* "11[3]": the number before the bracket. */
-static bool read_rank(const struct nccl_word *w, int64_t *out)
+/* "11[3]" */
+static bool is_rank(const struct nccl_word *w)
 {
   const char *open = memchr(w->text, '[', w->len);
+  int64_t rank;
 
-  return open && open > w->text &&
-         aicr_parse_int64(w->text, (size_t)(open - w->text), out);
-}
-
-/* "NET/IB/5(7)/GDRDMA(PCI)/Shared": behind the network's name. */
-static void read_net(struct nccl_channel *c, const char *p, const char *end)
-{
-  const char *slash = memchr(p, '/', (size_t)(end - p));
-  const char *stop = slash ? slash : end;
-  const char *open = memchr(p, '(', (size_t)(stop - p));
-  const char *close = open ? memchr(open, ')', (size_t)(stop - open)) : NULL;
-
-  c->has_device =
-      aicr_parse_int64(p, (size_t)((open ? open : stop) - p), &c->device);
-  if (close)
-    c->has_pxn =
-        aicr_parse_int64(open + 1, (size_t)(close - open - 1), &c->pxn);
+  return open && aicr_parse_int64(w->text, (size_t)(open - w->text), &rank);
 }
 
 static bool has_part(const char *p, const char *end, const char *part)
 {
   return p < end && memmem(p, (size_t)(end - p), part, strlen(part)) != NULL;
+}
+
+/* In "5(7)/GDRDMA(PCI)", behind the network's name: is there a "(7)" behind the
+ * device? */
+static bool has_pxn(const char *p, const char *end)
+{
+  const char *slash = memchr(p, '/', (size_t)(end - p));
+  const char *stop = slash ? slash : end;
+  const char *open = memchr(p, '(', (size_t)(stop - p));
+  const char *close = open ? memchr(open, ')', (size_t)(stop - open)) : NULL;
+  int64_t rank;
+
+  return close && aicr_parse_int64(open + 1, (size_t)(close - open - 1), &rank);
 }
 
 static void read_via(struct nccl_channel *c, const char *p, const char *end)
@@ -145,14 +141,12 @@ static void read_via(struct nccl_channel *c, const char *p, const char *end)
       slash ? memchr(slash + 1, '/', (size_t)(end - slash - 1)) : NULL;
   const char *stop = second ? second : end;
 
-  c->is_net = nccl_starts(p, (size_t)(end - p), "NET/");
   c->gdr = has_part(p, end, "/GDRDMA");
-  c->shared = has_part(p, end, "/Shared");
   c->read = has_part(p, end, "/read");
   if (nccl_starts(p, (size_t)(end - p), "SHM"))
     stop = p + 3;
-  if (c->is_net && second)
-    read_net(c, second + 1, end);
+  c->pxn = second && nccl_starts(p, (size_t)(end - p), "NET/") &&
+           has_pxn(second + 1, end);
   nccl_set_text(c->path, sizeof(c->path), p, (size_t)(stop - p));
 }
 
@@ -166,19 +160,13 @@ bool nccl_channel_read(const char *message, size_t len,
   memset(out, 0, sizeof(*out));
   if (!nccl_starts(message, len, "Channel "))
     return false;
-  while (nccl_next_word(&at, end, &w)) {
+  while (nccl_next_word(&at, end, &w) && !nccl_word_is(&w, "via")) {
     if (nccl_word_is(&w, "->"))
       arrow = true;
-    else if (nccl_word_is(&w, "[send]"))
-      out->send = true;
-    else if (nccl_word_is(&w, "[receive]"))
-      out->receive = true;
-    else if (nccl_word_is(&w, "via"))
-      break;
     else if (!arrow)
-      source |= read_rank(&w, &out->source);
+      source |= is_rank(&w);
     else
-      target |= read_rank(&w, &out->target);
+      target |= is_rank(&w);
   }
   nccl_trim(&at, &end);
   if (!source || !target || at == end)
