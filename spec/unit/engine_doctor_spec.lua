@@ -241,7 +241,7 @@ describe("the command that grants all that is selected", function()
   local GRANTS <const> = " > role.yaml && kubectl --kubeconfig ADMIN_KUBECONFIG apply -f role.yaml  "
     .. "# then bind the role as role.yaml says"
 
-  for _, row in ipairs {
+  for _, case in ipairs {
     { { "checks/gke_tcpxo.lua" }, {}, "aicr-run rbac checks/gke_tcpxo.lua" },
     { { "a b.lua", "c" }, { recipe = "r.yaml", namespace = "n" },
       "aicr-run rbac -n n --recipe r.yaml 'a b.lua' c" },
@@ -250,8 +250,8 @@ describe("the command that grants all that is selected", function()
     { { "c" }, { skip = { "d" } } },
     { { "c" }, { platform = "aws" } },
   } do
-    it(("is %s"):format(row[3] or "none where operands are not all"), function()
-      assert.equal(row[3] and row[3] .. GRANTS, rbac.command_of_all { operands = row[1], options = row[2] })
+    it(("is %s"):format(case[3] or "none where operands are not all"), function()
+      assert.equal(case[3] and case[3] .. GRANTS, rbac.command_of_all { operands = case[1], options = case[2] })
     end)
   end
 end)
