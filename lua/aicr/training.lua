@@ -193,6 +193,11 @@ function M.run(ctx, options)
   })
   run.follower = follow.new(run)
   ctx:defer(function()
+    if run.ns.sent and not run.ns.removed then
+      -- What a second signal leaves is known by this.
+      ctx:progress("removes the namespace %s, which this does too: kubectl delete namespace/%s", run.namespace,
+        run.namespace)
+    end
     namespace.remove(run.ns, LATE_CLEANUP_MS)
   end)
   local ok, result = pcall(work, run)

@@ -49,7 +49,9 @@ local function judge(one)
   local is_cut = result.code == 130
   assert.truthy(is_cut or result.code == 0, said)
   local check = result.report and result.check
-  if is_cut and check then
+  -- Behind the last word of the check only its clean-up is interrupted, and goes on.
+  local is_over = check and check.outcome == "pass" and result.stderr:find "delete [^\n]*/namespaces/[%w-]+ %->"
+  if is_cut and check and not is_over then
     assert.equal("error", check.outcome, said)
     assert.truthy(({ interrupted = true, ["not-run"] = true })[check.reason], said)
   end

@@ -259,6 +259,7 @@ function Run:abandon()
       local out = self:withheld(item)
       if self.running[i] then
         out.message = ("stopped by a second %s: its clean-up was not awaited"):format(self.signal)
+        out.why = self.said[i] and "what it said last: " .. self.said[i]
         self.unconfirmed[#self.unconfirmed + 1] = item.name
       end
       self:decide(i, out, nil, self.running[i] and self.host.monotonic() - self.running[i])
@@ -279,7 +280,9 @@ function Run:phase(first, last)
       self:on_done(event)
     elseif event.kind == "progress" and self.running[event.id] then
       secret.saw(self.plan[event.id], event.secrets)
-      self.watch:said(self.plan[event.id], secret.masked(event.text, self.plan[event.id]))
+      local said = secret.masked(event.text, self.plan[event.id])
+      self.said[event.id] = said
+      self.watch:said(self.plan[event.id], said)
     end
     if self.abandoned then
       return
@@ -315,7 +318,7 @@ function M.execute(plan, host, options)
     jobs = options.jobs, retry = options.retry or 0, watch = options.watch or NOBODY,
     limit_ms = options.limit_ms, limit_at = options.limit_at,
     journal = options.journal or nothing, signal = options.signal,
-    results = {}, by_name = {}, planned = {}, running = {}, tries = {}, unconfirmed = {}, cut = {},
+    results = {}, by_name = {}, planned = {}, running = {}, tries = {}, unconfirmed = {}, said = {}, cut = {},
     active = 0, from = 1,
   }, Run)
   for _, item in ipairs(plan) do
