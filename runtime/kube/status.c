@@ -323,8 +323,7 @@ static struct row read_404(const struct kube_request *rq,
 static struct row read_500(const struct status *s)
 {
   static const char typed[] = "failed to create typed patch object";
-  if (s->reason[0] == '\0' &&
-      strstr(s->message, typed) == s->message) {
+  if (s->reason[0] == '\0' && strstr(s->message, typed) == s->message) {
     return (struct row){500, AICR_INVALID_REQUEST, "invalid"};
   }
   if (s->reason[0] == '\0' &&
@@ -341,11 +340,10 @@ static bool is_unreachable(const struct kube_answer *a, const struct status *s)
   static const char *const begins[] = {"Get \"https://", "Post \"https://",
                                        "error dialing backend",
                                        "proxy error from "};
-  const char *text = s->tree != NULL        ? s->message
-                     : a->body.data != NULL ? a->body.data
-                                            : "";
+  const char *text = s->tree != NULL ? s->message : a->body.data;
   bool found = false;
-  for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++) {
+  for (size_t i = 0; text != NULL && i < sizeof begins / sizeof begins[0];
+       i++) {
     found = found || strncmp(text, begins[i], strlen(begins[i])) == 0;
   }
   return found && s->reason[0] == '\0';
