@@ -229,12 +229,11 @@ static void test_stdout_that_does_not_wait(void **state)
   reader = fork();
   if (reader == 0) {
     size_t total = 0;
-    ssize_t n;
 
     close(ends[1]);
     usleep(50000);
-    while ((n = read(ends[0], text, SIZE)) > 0)
-      total += (size_t)n;
+    for (ssize_t n = 1; n > 0; total += n > 0 ? (size_t)n : 0)
+      n = read(ends[0], text, SIZE);
     _exit(total == SIZE ? 0 : 1);
   }
   close(ends[0]);

@@ -307,11 +307,10 @@ static void test_kills_what_stays_behind(void **state)
 {
   struct kube_process *p = start_tree("trap 'exit 0' TERM; "
                                       "(trap '' TERM; sleep 1000) & ",
-                                      0);
+                                      1);
 
   (void)state;
-  kube_process_set_deadline(p, 1);
-  kube_process_step(p, 1);
+  assert_int_equal(kube_process_step(p, 1), KUBE_PROCESS_STOPPING);
   assert_true(kube_process_wake(p) != 0);
   await_state(p, KUBE_PROCESS_ENDED, 1);
   assert_int_equal(kube_process_end(p, NULL), KUBE_PROCESS_DEADLINE);
@@ -321,15 +320,14 @@ static void test_kills_what_stays_behind(void **state)
 
 static void test_stops_what_is_stopped(void **state)
 {
-  struct kube_process *p = start_tree("trap 'exit 0' TERM; ", 0);
+  struct kube_process *p = start_tree("trap 'exit 0' TERM; ", 1);
   char text[256], *line = text;
 
   (void)state;
   snprintf(text, sizeof(text), "%s", read_file("pids"));
   for (int i = 0; i < 4; i++)
     assert_int_equal(kill((pid_t)strtol(line, &line, 10), SIGSTOP), 0);
-  kube_process_set_deadline(p, 1);
-  kube_process_step(p, 1);
+  assert_int_equal(kube_process_step(p, 1), KUBE_PROCESS_STOPPING);
   await_state(p, KUBE_PROCESS_ENDED, 1);
   await_gone("pids");
   kube_process_close(p);
