@@ -102,7 +102,7 @@ which are meant.]],
     if #seen.nodes < seen.asked then
       ctx:fail {
         code = "NOT_FOUND", reason = "too-few-nodes",
-        message = ("%d GPU nodes are asked for: %s offer all GPUs"):format(seen.asked, words),
+        message = ("%d GPU nodes are asked for, and %d offer all GPUs"):format(seen.asked, #seen.nodes),
       }
     end
     return ("%s offer %d GPUs each"):format(words, most(seen.nodes))

@@ -176,7 +176,7 @@ end
 
 local function describe(ctx, fleet)
   ctx:evidence("%s %s (%s): %d GPU nodes, %d of them looked at", fleet.platform, text.printable(fleet.arch), fleet.by,
-    fleet.total, #fleet.nodes)
+    #fleet.nodes + #fleet.excluded, #fleet.nodes)
   excluded.tell(ctx, fleet)
 end
 

@@ -231,7 +231,7 @@ local ROWS <const> = {
   },
   {
     "fewer nodes than asked for", args = { "--set", "nodes=5" }, outcome = "fail", code = "NOT_FOUND",
-    reason = "too-few-nodes", says = { "5 GPU nodes are asked for: 3 of 5 GPU nodes" }, coverage = { 3, 5 },
+    reason = "too-few-nodes", says = { "5 GPU nodes are asked for, and 3 offer all GPUs" }, coverage = { 3, 5 },
   },
   {
     "fewer nodes than the recipe asks for", recipe = recipe "nodes: 4, accelerator: h100", outcome = "fail",
@@ -356,7 +356,7 @@ describe(NAME, function()
 
   it("tells what it left out, and that the nodes look like another platform", function()
     local result = check {
-      platform = "onprem", args = { "--set", "arch=h100" },
+      platform = "onprem", args = { "--set", "arch=h100", "--set", "nodes=5" },
       change = function(parts)
         node(parts, "n1").spec.taints = { { key = "dedicated", value = "train", effect = "NoExecute" } }
         node(parts, "n2").spec.unschedulable = true
