@@ -395,6 +395,12 @@ void kube_record_answer(struct kube_record_file *f,
     kube_record_drop(f);
     return;
   }
+  /* A text that is cut still is one: only its length tells. */
+  if (line->verb == KUBE_RAW || line->verb == KUBE_WATCH ||
+      strcmp(line->subresource, "log") == 0) {
+    full.bytes = ftell(f->out);
+    full.bytes = full.bytes < 0 ? 0 : full.bytes;
+  }
   safe_name(name, safe);
   int n =
       snprintf(full.file, sizeof full.file, "%s/%s.%s", folder, safe, ending);

@@ -32,6 +32,7 @@ enum member {
   M_DETAIL,
   M_CONTENT_TYPE,
   M_FILE,
+  M_BYTES,
   M_CHECK,
   M_ATTEMPT,
   M_PART,
@@ -60,6 +61,7 @@ static const char *const names[MEMBER_COUNT] = {
     [M_DETAIL] = "detail",
     [M_CONTENT_TYPE] = "contentType",
     [M_FILE] = "file",
+    [M_BYTES] = "bytes",
     [M_CHECK] = "check",
     [M_ATTEMPT] = "attempt",
     [M_PART] = "part",
@@ -202,6 +204,10 @@ static bool take_number(int64_t number, enum member m,
   } numbers[] = {{M_ATTEMPTS, 1, ATTEMPTS_MAX, &out->attempts},
                  {M_ATTEMPT, 1, ATTEMPTS_MAX, &out->asker.attempt},
                  {M_LOOKS, 0, LOOKS_MAX, &out->looks}};
+  if (m == M_BYTES && number >= 0) {
+    out->bytes = number;
+    return true;
+  }
   if (m == M_HTTP && number >= 100 && number <= 599) {
     out->http = (int)number;
     return true;
@@ -226,6 +232,8 @@ static const char *expected(enum member m)
     return "a number from 1 to 1000";
   case M_LOOKS:
     return "a number up to 100000";
+  case M_BYTES:
+    return "a number from 0";
   default:
     return "\"text\"";
   }
@@ -349,6 +357,9 @@ static bool check_members(const struct kube_index_line *l,
   if (l->file[0] != '\0' && !kube_index_path_ok(l->file)) {
     return invalid_text(err, M_FILE, l->file, strlen(l->file));
   }
+  if (l->bytes != 0 && l->file[0] == '\0') {
+    return invalid(err, "only a \"file\" has \"bytes\"");
+  }
   if (l->http == 0 && l->file[0] != '\0') {
     return invalid(err, "an answer that never came has no \"file\"");
   }
@@ -397,6 +408,7 @@ static bool is_empty(struct kube_index_line *l, bool resolve)
 {
   bool empty = resolve ||
                (l->http == 0 && l->attempts == 0 && l->code == AICR_CODE_NONE);
+  empty = empty && l->bytes == 0;
   for (unsigned i = 0; i < MEMBER_COUNT; i++) {
     enum member m = (enum member)i;
     struct slot slot = slot_of(l, m);
@@ -520,6 +532,8 @@ void kube_index_write(const struct kube_index_line *line, struct aicr_buf *out)
       write_text(out, m, aicr_code_name(line->code));
     } else if (m == M_HTTP && line->http != 0) {
       aicr_buf_addf(out, ",\"http\":%d", line->http);
+    } else if (m == M_BYTES && line->bytes != 0) {
+      aicr_buf_addf(out, ",\"bytes\":%lld", (long long)line->bytes);
     } else if (m == M_ATTEMPTS && line->attempts != 0) {
       aicr_buf_addf(out, ",\"attempts\":%u", line->attempts);
     } else if (m == M_ATTEMPT && line->asker.attempt > 1) {

@@ -42,6 +42,7 @@ struct kube_index_line {
   char reason[64], detail[256]; /* …and more of it */
   char content_type[128];
   char file[1024]; /* relative, without "." and ".." steps */
+  int64_t bytes;   /* of that file, where it is no JSON text; 0: not said */
   /* who asked, or waited: as in struct kube_asker, but an attempt of 0 is the
    * first one. A line of hand has none. */
   struct kube_asker asker;

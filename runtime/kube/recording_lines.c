@@ -72,11 +72,21 @@ static bool keep_body(struct kube_rec_entry *e, const char *text, size_t len,
 
 /* A text of any size stays where it is. */
 static bool keep_blob(struct kube_rec_loader *l, struct kube_rec_entry *e,
-                      const struct kube_rec_input *in, struct aicr_error *err)
+                      const struct kube_rec_input *in, int64_t bytes,
+                      struct aicr_error *err)
 {
   e->holds = REC_HOLDS_BLOB;
-  return kube_rec_size(in, &e->blob.len, err) &&
-         kube_rec_files_keep(&l->store->files, in, &e->blob.file, err);
+  if (!kube_rec_size(in, &e->blob.len, err)) {
+    return false;
+  }
+  if (bytes != 0 && e->blob.len != (uint64_t)bytes) {
+    return kube_rec_invalid(
+        err, in->path,
+        "it has %llu bytes, and \"bytes\" of the line says %lld: it was cut or "
+        "changed; if that is meant, remove that member",
+        (unsigned long long)e->blob.len, (long long)bytes);
+  }
+  return kube_rec_files_keep(&l->store->files, in, &e->blob.file, err);
 }
 
 /* The answer of a get that should be JSON. */
@@ -200,8 +210,10 @@ static bool is_document(const struct kube_rec_entry *e)
 }
 
 static bool take_file(struct kube_rec_loader *l, struct kube_rec_entry *e,
-                      const char *file, struct aicr_error *err)
+                      const struct kube_index_line *line,
+                      struct aicr_error *err)
 {
+  const char *file = line->file;
   struct kube_rec_input in;
   bool success = e->http >= 200 && e->http < 300, found = false;
   if (file[0] == '\0') {
@@ -214,7 +226,7 @@ static bool take_file(struct kube_rec_loader *l, struct kube_rec_entry *e,
   }
   bool blob = success && !is_document(e);
   bool list = success && !blob && e->verb == KUBE_LIST;
-  bool ok = blob ? keep_blob(l, e, &in, err)
+  bool ok = blob ? keep_blob(l, e, &in, line->bytes, err)
                  : !list || take_list(l, e, &in, &found, err);
   if (ok && !blob && !found) {
     ok = take_text(l, e, &in, success, err);
@@ -268,7 +280,7 @@ static bool take_line(struct kube_rec_loader *l, const char *data, size_t len,
   e->line = number;
   e->attempt = line.asker.attempt == 0 ? 1 : line.asker.attempt;
   memcpy(e->content_type, line.content_type, sizeof e->content_type);
-  if (!copy_texts(e, &line, err) || !take_file(l, e, line.file, err)) {
+  if (!copy_texts(e, &line, err) || !take_file(l, e, &line, err)) {
     return false;
   }
   if (type != REC_NO_TYPE) {

@@ -228,7 +228,8 @@ static void test_files(void **state)
        "\"transport\":\"refused\"}\n"
        "{\"verb\":\"get_raw\",\"path\":\"/"
        "version\",\"attempts\":2,\"http\":200,"
-       "\"contentType\":\"application/json\",\"file\":\"raw/_version+5.txt\"}\n"
+       "\"contentType\":\"application/json\",\"file\":\"raw/_version+5.txt\","
+       "\"bytes\":23}\n"
        "{\"version\":\"v1\",\"resource\":\"secrets\",\"ns\":\"n\",\"verb\":"
        "\"get\",\"name\":\"s\",\"attempts\":2,\"http\":200,\"contentType\":"
        "\"application/json\",\"file\":\"objects/core/v1/secrets/n/s.json\"}\n"},

@@ -249,6 +249,14 @@ static const struct refused refused[] = {
      {{"index.jsonl", INDEX_LINE}, {"x", "{\"items\":["}},
      "recording-invalid",
      "line 1: \"x\": "},
+    {"a text that was cut",
+     {{"index.jsonl",
+       "{\"verb\":\"get_raw\",\"path\":\"/healthz\",\"http\":200,"
+       "\"contentType\":\"text/plain\",\"file\":\"x\","
+       "\"bytes\":2}"},
+      {"x", "o"}},
+     "recording-invalid",
+     "it has 1 bytes, and \"bytes\" of the line says 2"},
     {"a success without a file",
      {{"index.jsonl", "{\"version\":\"v1\",\"resource\":\"pods\",\"verb\":"
                       "\"list\",\"http\":200}"}},
