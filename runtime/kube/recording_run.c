@@ -37,10 +37,10 @@ static int compare_checks(const void *left, const void *right)
   return c != 0 ? c : (a->attempts > b->attempts) - (a->attempts < b->attempts);
 }
 
-static int compare_runs(const void *left, const void *right)
+static int compare_askers(const void *left, const void *right)
 {
-  const struct kube_asker *a = &(*(struct kube_rec_event *const *)left)->asker;
-  const struct kube_asker *b = &(*(struct kube_rec_event *const *)right)->asker;
+  const struct kube_asker *a = left;
+  const struct kube_asker *b = right;
   int c = strcmp(a->check, b->check);
   return c != 0 ? c : (a->attempt > b->attempt) - (a->attempt < b->attempt);
 }
@@ -48,21 +48,23 @@ static int compare_runs(const void *left, const void *right)
 /* A run that is over twice was ended in two ways: none of them is believed. */
 bool kube_rec_check_runs(const struct kube_rec_store *s, struct aicr_error *err)
 {
-  struct kube_rec_event **runs = aicr_calloc(s->event_count + 1, sizeof *runs);
+  struct kube_asker *runs = aicr_calloc(s->event_count + 1, sizeof *runs);
   size_t count = 0;
-  bool ok = runs != NULL || aicr_fail(err, AICR_INTERNAL, "memory",
-                                      "no memory for a recording");
-  for (size_t i = 0; ok && i < s->event_count; i++) {
+  bool ok = true;
+  if (runs == NULL) {
+    return aicr_fail(err, AICR_INTERNAL, "memory", "no memory for a recording");
+  }
+  for (size_t i = 0; i < s->event_count; i++) {
     if (s->events[i].kind == KUBE_INDEX_RUN) {
-      runs[count++] = &s->events[i];
+      runs[count++] = s->events[i].asker;
     }
   }
   if (count > 1) {
-    qsort(runs, count, sizeof *runs, compare_runs);
+    qsort(runs, count, sizeof *runs, compare_askers);
   }
   for (size_t i = 1; ok && i < count; i++) {
-    const struct kube_asker *a = &runs[i]->asker;
-    ok = compare_runs(&runs[i - 1], &runs[i]) != 0 ||
+    const struct kube_asker *a = &runs[i];
+    ok = compare_askers(&runs[i - 1], &runs[i]) != 0 ||
          aicr_fail(err, AICR_INVALID_REQUEST, "recording-invalid",
                    "%s: attempt %u of the check %s is over twice",
                    KUBE_RECORD_INDEX, a->attempt, a->check);
