@@ -5,7 +5,9 @@ local binary = require "spec.support.binary"
 local cluster = require "spec.support.cluster"
 local site = require "spec.support.site"
 
-local LINES <const> = 5242880 // 16
+local LINES <const> = 5242880 // 256
+-- Of lines this long, the file stays below the 10 MB at which kubelet begins a new one.
+local LINE <const> = ("0"):rep(255)
 
 -- Bodies of checks, each with what it returns. None changes anything, so that the replay can run them.
 local BODIES <const> = {
@@ -19,7 +21,7 @@ local BODIES <const> = {
     return table.concat(got, " ")]], "1 2 3 4 5 err end" },
   much = { [[local n = 0
     for line in ctx.k8s:logs("much", ctx.namespace, { lines = true }) do
-      n = n + (line == "0123456789abcde" and 1 or 0)
+      n = n + (line == ("0"):rep(255) and 1 or 0)
     end
     return tostring(n)]], tostring(LINES) },
   long = { [[local sizes, size = {}, 0
@@ -44,10 +46,10 @@ local BODIES <const> = {
       end
     end]], "saw 3" },
   tail = { [[local got = {}
-    for line in ctx.k8s:logs("much", ctx.namespace, { lines = true, tail = 2, limit = 20 }) do
+    for line in ctx.k8s:logs("much", ctx.namespace, { lines = true, tail = 2, limit = 260 }) do
       got[#got + 1] = line
     end
-    return table.concat(got, " ")]], "0123456789abcde 0123" },
+    return table.concat(got, " ")]], LINE .. " 0000" },
   empty = { [[for line in ctx.k8s:logs("silent", ctx.namespace, { follow = true }) do
       return line
     end
@@ -65,7 +67,7 @@ local function pods()
   return {
     cluster.pod("counting", "for i in 1 2 3 4 5; do echo $i; sleep 1; done; echo err >&2; sleep 1; echo end"),
     -- A busy containerd may lose what is still in the pipe when a container ends.
-    cluster.pod("much", "yes 0123456789abcde | head -c 5242880; sleep 5"),
+    cluster.pod("much", "yes $(printf %0255d 0) | head -c 5242880; sleep 5"),
     cluster.pod("long", "yes | tr -d '\\n' | head -c 3000000; echo; printf end; sleep 5"),
     cluster.pod("bytes", [[printf 'a\000\377\376\rb\n\033[1m\nz']]),
     cluster.pod("silent", "true"), cluster.pod("waits", "echo begun; sleep 600"),

@@ -36,7 +36,7 @@ local BODY <const> = [[
     logs("bad tail", "running", { tail = -1 })
     note("bytes", { ctx.k8s:logs("bytes", ctx.namespace):byte(1, -1) })
     local much = ctx.k8s:logs("much", ctx.namespace)
-    note("much", { size = #much, same = much == ("0123456789abcde\n"):rep(#much // 16) })
+    note("much", { size = #much, same = much == (("0"):rep(255) .. "\n"):rep(#much // 256) })
 ]]
 
 local function named(name, text)
@@ -56,14 +56,15 @@ local function pods(refused)
   return {
     two, waiting, restarted,
     cluster.pod("running", "for i in 1 2 3; do echo line $i; done; sleep 600"),
-    cluster.pod("finished", "echo out; echo err >&2; exit 3"), cluster.pod("silent", "true"),
+    cluster.pod("finished", "echo out; sleep 1; echo err >&2; exit 3"), cluster.pod("silent", "true"),
     cluster.pod("initializing", "true", { initContainers = json.array { named("first", "echo init; sleep 600") } }),
     cluster.pod("unscheduled", "true", { nodeSelector = { ["kubernetes.io/hostname"] = "none" } }),
     cluster.pod("gone", "true", { nodeName = "aicr-spec-none" }),
     cluster.pod("unreachable", "true", { nodeName = refused }),
     cluster.pod("bytes", [[printf 'a\000\377\376\rb\n\033[1mz']]),
-    -- A busy containerd may lose what is still in the pipe when a container ends.
-    cluster.pod("much", "yes 0123456789abcde | head -c 5242880; sleep 5"),
+    -- A busy containerd may lose what is still in the pipe when a container ends; with short lines kubelet would begin a
+    -- new file meanwhile.
+    cluster.pod("much", "yes $(printf %0255d 0) | head -c 5242880; sleep 5"),
   }
 end
 
