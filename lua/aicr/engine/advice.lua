@@ -281,6 +281,9 @@ local CONTROLLERS <const> = "see whether the controllers of JobSet and Trainer a
   .. "kubectl get pods -n jobset-system && kubectl get pods -n kubeflow-system"
 FIX["trainer-not-ready"], FIX["runtime-not-visible"], FIX["launcher-missing"] = CONTROLLERS, CONTROLLERS, CONTROLLERS
 
+FIX["object-changed"] = "see who changes such objects, and let it leave out the namespaces of aicr-run: "
+  .. "kubectl get mutatingwebhookconfigurations"
+
 -- A run whose namespace is gone: what it wrote is in the report, its node is still there.
 local function of_launcher(item, message)
   local node = message:match "^the launcher %S+ on ([%w.-]+)"

@@ -67,6 +67,14 @@ function verdict.why_slow(figure, log, look) end
 ---@return string phrase
 function verdict.measure(ctx, figure, log, want) end
 
+--- What an earlier start of a launcher that was started again says against the figure of its last. Raises
+--- INTERNAL/`incomplete-sweep` (no verdict) where it was slower.
+---@param before string the log of that start
+---@param figure aicr.nccl_verdict.Figure
+---@return aicr.nccl_verdict.Fault?
+---@nodiscard
+function verdict.of_start(before, figure) end
+
 --- What a launcher that did not succeed says of itself: a fault, or nil and the fields of the error to raise.
 ---@param err aicr.Error
 ---@param log? string
