@@ -36,14 +36,15 @@ test:
 	@spec/support/run_tests build/asan -j $(JOBS)
 endif
 
-# What the tests take a sample of, whole
+# What the tests take a sample of, whole, and what disturbs the cluster for long
 soak:
 	@spec/support/need_packages test cluster
 	$(call built,asan)
 	@spec/cluster/up
 	@AICR_SOAK=1 spec/support/busted build/asan \
 	  spec/cluster/training_interrupt_spec.lua \
-	  spec/cluster/nccl_interrupt_spec.lua
+	  spec/cluster/nccl_interrupt_spec.lua \
+	  spec/cluster/training_signal_spec.lua
 
 # The test cluster, for people
 cluster-up:
