@@ -62,8 +62,8 @@ local function pods(refused)
     cluster.pod("gone", "true", { nodeName = "aicr-spec-none" }),
     cluster.pod("unreachable", "true", { nodeName = refused }),
     cluster.pod("bytes", [[printf 'a\000\377\376\rb\n\033[1mz']]),
-    -- A busy containerd may lose what is still in the pipe when a container ends; with short lines kubelet would begin a
-    -- new file meanwhile.
+    -- A busy containerd may lose what is still in the pipe when a container ends; with short lines kubelet would
+    -- begin a new file meanwhile.
     cluster.pod("much", "yes $(printf %0255d 0) | head -c 5242880; sleep 5"),
   }
 end

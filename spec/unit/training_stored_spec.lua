@@ -52,6 +52,15 @@ describe("a stored object is as it was sent", function()
       local list = worker(o).spec.volumes
       list[1], list[2] = list[2], list[1]
     end },
+    { "as a controller writes it back", function()
+      local sent = runtime()
+      tree.container(worker(sent), "node").resources = { limits = { ["nvidia.com/gpu"] = 8, memory = "1024Mi" } }
+      table.insert(launcher(sent).env, { name = "EMPTY", value = "" })
+      return sent
+    end, function(o)
+      tree.container(worker(o), "node").resources.limits = { ["nvidia.com/gpu"] = "8", memory = "1Gi" }
+      launcher(o).env[#launcher(o).env].value = nil
+    end },
     { "a TrainJob that is suspended for a while", job, function(_, spec) spec.suspend, spec.managedBy = true, "x" end },
   }
   for _, row in ipairs(rows) do
@@ -85,6 +94,13 @@ describe("a stored object is another one", function()
     end },
     { "a sidecar", runtime, pod .. ".spec.containers", function(o)
       table.insert(worker(o).spec.containers, { name = "mesh", image = "x" })
+    end },
+    { "another amount", function()
+      local sent = runtime()
+      tree.container(worker(sent), "node").resources = { limits = { ["nvidia.com/gpu"] = 8 } }
+      return sent
+    end, pod .. ".spec.containers[node].resources.limits.nvidia.com/gpu", function(o)
+      tree.container(worker(o), "node").resources.limits["nvidia.com/gpu"] = "4"
     end },
     { "no daemon", runtime, pod .. ".spec.initContainers", function(o) worker(o).spec.initContainers = nil end },
     { "a node selector", runtime, pod .. ".spec.nodeSelector", function(o)

@@ -2,6 +2,7 @@
 --- Whether the API server keeps what was sent. Defaults come on the way, and webhooks and policies may change anything:
 --- what is measured then is not what the report says. Pure.
 local api = require "aicr.training.api"
+local quantity = require "aicr.quantity"
 local value = require "aicr.platform.value"
 
 local M = {}
@@ -20,11 +21,25 @@ local function is_default(v)
   return type(v) ~= "table" or next(v) == nil
 end
 
+-- What a controller that writes the object back leaves out: it says nothing.
+local function is_nothing(v)
+  return v == "" or value.is_list(v) and #v == 0
+end
+
+-- 8 and "8", "1024Mi" and "1Gi": such a controller also spells amounts in its own way.
+local function is_same_amount(sent, stored, path)
+  if not (path:find("%.resources%.limits%.") or path:find("%.resources%.requests%.") or path:find("%.sizeLimit$")) then
+    return false
+  end
+  local ok, order = pcall(quantity.compare, sent, stored)
+  return ok and order == 0
+end
+
 local function compare_maps(sent, stored, path, strict, found)
   for key, member in pairs(sent) do
     if value.opt(member) == nil then
       goto continue
-    elseif stored[key] == nil and not (value.is_list(member) and #member == 0) then
+    elseif stored[key] == nil and not is_nothing(member) then
       found[#found + 1] = join(path, key)
     elseif stored[key] ~= nil then
       compare(member, stored[key], join(path, key), strict, found)
@@ -73,7 +88,7 @@ function compare(sent, stored, path, strict, found)
     compare_lists(sent, stored, path, strict, found)
   elseif value.is_map(sent) and value.is_map(stored) then
     compare_maps(sent, stored, path, strict, found)
-  elseif not value.equal(sent, stored) then
+  elseif not value.equal(sent, stored) and not is_same_amount(sent, stored, path) then
     found[#found + 1] = path
   end
 end
