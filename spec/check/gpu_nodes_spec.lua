@@ -174,6 +174,11 @@ local ROWS <const> = {
     says = { "node n3: allocatable of nvidia.com/gpu is no whole number: 7500m" },
   },
   {
+    "nearly a GPU more", change = function(parts) node(parts, "n3").status.allocatable[GPU] = 7.9999999 end,
+    outcome = "error", reason = "quantity",
+    says = { "node n3: allocatable of nvidia.com/gpu is no whole number: 7.9999999" },
+  },
+  {
     "a node that an autoscaler removes", outcome = "pass", coverage = { 2, 3 },
     says = { "2 of 3 GPU nodes (left out: n2 (tainted ToBeDeletedByClusterAutoscaler))" },
     change = function(parts)

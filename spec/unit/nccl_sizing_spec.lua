@@ -66,7 +66,7 @@ describe("the nodes of the benchmark", function()
     end)
   end
 
-  for _, count in ipairs { "8\27x", "", "-8" } do
+  for _, count in ipairs { "8\27x", "", "-8", "7500m", "7.9999999" } do
     it(("cannot be told from the count %q"):format(count), function()
       local ok, err = pcall(sizing.of, { node("b", "8"), node("c", "8"), node("a", count) }, {})
       assert.is_false(ok)

@@ -3,9 +3,9 @@
 local detect = require "aicr.platform.detect"
 local errors = require "aicr.native.error"
 local platform = require "aicr.platform"
-local quantity = require "aicr.quantity"
 local shape = require "aicr.fleet.shape"
 local text = require "aicr.native.text"
+local value = require "aicr.platform.value"
 
 local M = {}
 
@@ -170,15 +170,15 @@ function M.list(ctx)
 end
 
 local function whole(one, of, resource, amount)
-  local ok, milli = pcall(quantity.milli, amount)
-  if not ok or milli % 1000 ~= 0 then
+  local count = value.whole(amount)
+  if not count then
     errors.raise {
       code = "INTERNAL", reason = "quantity",
       message = ("node %s: %s of %s is no whole number: %s"):format(text.printable(one.name), of,
         text.printable(resource), text.printable(tostring(amount))),
     }
   end
-  return milli // 1000
+  return count
 end
 
 --- How much of a resource a node offers, 0 where it does not. Raises INTERNAL/`quantity` for what is no whole number.

@@ -4,9 +4,9 @@
 --- What the cluster lacks comes back as a fault, `{code, reason, message}` for `ctx:fail`: it was looked at and is not
 --- enough.
 local errors = require "aicr.native.error"
-local quantity = require "aicr.quantity"
 local text = require "aicr.native.text"
 local tree = require "aicr.nccl_runtime.tree"
+local value = require "aicr.platform.value"
 
 local M = {}
 
@@ -29,8 +29,8 @@ local function count_of(node, where)
   if amount == nil then
     return 0
   end
-  local ok, count = pcall(quantity.value, amount)
-  if not ok or count < 0 then
+  local count = value.whole(amount)
+  if not count or count < 0 then
     errors.raise {
       code = "INTERNAL", reason = "gpu-count",
       message = ("node %s: %s %s is no number of GPUs: %s"):format(text.printable(tree.text(node, "metadata", "name")
@@ -96,16 +96,16 @@ end
 ---@return string
 function M.selector_text(selector)
   local terms = {}
-  for key, value in pairs(selector) do
-    terms[#terms + 1] = ("%s=%s"):format(key, value)
+  for key, wanted in pairs(selector) do
+    terms[#terms + 1] = ("%s=%s"):format(key, wanted)
   end
   table.sort(terms)
   return text.printable(table.concat(terms, ","))
 end
 
 local function has_labels(node, selector)
-  for key, value in pairs(selector) do
-    if node.labels[key] ~= value then
+  for key, wanted in pairs(selector) do
+    if node.labels[key] ~= wanted then
       return false
     end
   end
@@ -203,8 +203,8 @@ function M.template_selector(template)
     return nil
   end
   local sound = tree.is_map(selector)
-  for _, value in pairs(sound and selector or {}) do
-    sound = sound and type(value) == "string"
+  for _, wanted in pairs(sound and selector or {}) do
+    sound = sound and type(wanted) == "string"
   end
   if not sound then
     errors.raise {

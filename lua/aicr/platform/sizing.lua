@@ -3,7 +3,6 @@
 --- 5.4).
 local json = require "aicr.json"
 local native = require "aicr.native.platform"
-local quantity = require "aicr.quantity"
 local value = require "aicr.platform.value"
 local yaml = require "aicr.yaml"
 
@@ -67,14 +66,6 @@ function M.sizes(arch, platform, given)
   return out
 end
 
--- A whole number of things, nil for anything else.
-local function whole(amount)
-  local ok, milli = pcall(quantity.milli, amount)
-  if ok and milli % 1000 == 0 then
-    return milli // 1000
-  end
-end
-
 local function allocatable(node)
   return node.status and value.opt(node.status.allocatable) or {}
 end
@@ -88,7 +79,7 @@ function M.gpu_capacity(nodes, need)
   local out = { kept = json.array(), excluded = json.array(), messages = json.array() }
   for _, node in ipairs(nodes) do
     local amount = value.opt(allocatable(node)[M.GPU])
-    local has = need > 0 and amount ~= nil and whole(amount)
+    local has = need > 0 and amount ~= nil and value.whole(amount)
     if has and has > 0 and has < need then
       out.excluded[#out.excluded + 1] = { node = node.metadata.name, has = has }
       out.messages[#out.messages + 1] = ("node %s has %d GPUs, needs %d"):format(node.metadata.name, has, need)
@@ -125,7 +116,7 @@ local function largest_in(v, largest)
   end
   for key, member in pairs(v) do
     if (key == "limits" or key == "requests") and value.is_map(member) and value.opt(member[M.GPU]) ~= nil then
-      largest = math.max(largest, whole(member[M.GPU]) or 0)
+      largest = math.max(largest, value.whole(member[M.GPU]) or 0)
     end
     largest = largest_in(member, largest)
   end

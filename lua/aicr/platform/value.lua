@@ -2,6 +2,7 @@
 --- Decoded JSON, as the parts of aicr.platform read and build it.
 local errors = require "aicr.native.error"
 local json = require "aicr.json"
+local quantity = require "aicr.quantity"
 local text = require "aicr.native.text"
 
 local M = {}
@@ -14,6 +15,14 @@ end
 --- Is it an object?
 function M.is_map(v)
   return type(v) == "table" and not M.is_list(v)
+end
+
+--- A whole number of things, nil for anything else: 7.9999999 GPUs are not eight, though a quantity rounds up.
+---@param amount any a quantity of Kubernetes
+---@return integer|nil
+function M.whole(amount)
+  local ok, count = pcall(quantity.value, amount)
+  return ok and quantity.compare(amount, count) == 0 and count or nil
 end
 
 --- The value, nil for `json.null`.
