@@ -4,6 +4,7 @@
 local json = require "aicr.json"
 local platform = require "aicr.platform"
 local quantity = require "aicr.quantity"
+local sorted_keys = require "aicr.base.sorted_keys"
 local value = require "aicr.platform.value"
 
 local M = {}
@@ -144,7 +145,7 @@ local function add_lost(out, sent, got, path)
   elseif next(sent) ~= nil and type(got) ~= "table" then
     out[#out + 1] = ("%s: got nothing"):format(path)
   else
-    for _, key in ipairs(value.is_list(sent) and {} or value.keys(sent)) do
+    for _, key in ipairs(value.is_list(sent) and {} or sorted_keys(sent)) do
       add_lost(out, sent[key], got and got[key], path .. "." .. key)
     end
     for i, item in ipairs(value.is_list(sent) and sent or {}) do
@@ -205,7 +206,7 @@ end
 
 local function shown_amounts(resources)
   local out, is_asked = {}, true
-  for _, name in ipairs(value.keys(resources and resources.limits or {})) do
+  for _, name in ipairs(sorted_keys(resources and resources.limits or {})) do
     local amount, asked = resources.limits[name], resources.requests and resources.requests[name]
     is_asked = is_asked and asked ~= nil and quantity.compare(asked, amount) == 0
     out[#out + 1] = ("%s %s"):format(name, tostring(amount))
@@ -232,7 +233,7 @@ end
 
 local function shown_annotations(template)
   local all = template.metadata and template.metadata.annotations or {}
-  return words(value.keys(all), function(key)
+  return words(sorted_keys(all), function(key)
     if not key:find "jobset.sigs.k8s.io" and not key:find "kubernetes.io/" then
       return ("%s=%s"):format(key, (all[key]:gsub("%s", "")))
     end

@@ -8,6 +8,7 @@ local older = require "spec.support.platform_older"
 local platform = require "aicr.platform"
 local raised = require "spec.support.raised"
 local support = require "spec.support.platform"
+local sorted_keys = require "aicr.base.sorted_keys"
 local value = require "aicr.platform.value"
 local vectors = require "spec.support.vectors"
 
@@ -365,7 +366,7 @@ describe("the user's environment", function()
     NCCL_MNNVL_ENABLE = "2", NCCL_IB_HCA = "mlx5_9", NCCL_PROTO = "LL", NCCL_NET_PLUGIN = "mine",
   }
   local ENV = json.array()
-  for _, name in ipairs(value.keys(MINE)) do
+  for _, name in ipairs(sorted_keys(MINE)) do
     ENV[#ENV + 1] = { name = name, value = MINE[name] }
   end
 

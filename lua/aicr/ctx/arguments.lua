@@ -2,6 +2,7 @@
 --- What the methods of ctx ask of their arguments. Errors name the place of the check's call.
 local errors = require "aicr.native.error"
 local kept = require "aicr.ctx.kept"
+local sorted_keys = require "aicr.base.sorted_keys"
 local text = require "aicr.native.text"
 
 local clip = kept.clip
@@ -30,11 +31,7 @@ function M.take(t, known, what)
   local taken = {}
   for k, v in next, t do
     if not known[k] then
-      local names = {}
-      for name in pairs(known) do
-        names[#names + 1] = name
-      end
-      table.sort(names)
+      local names = sorted_keys(known)
       local near = type(k) == "string" and text.nearest(k, names)
       error(("%s: unknown field '%s'; %s"):format(what, tostring(k),
         near and ("did you mean '%s'?"):format(near) or "expected one of: " .. table.concat(names, ", ")), 3)

@@ -4,6 +4,7 @@
 local emptied = require "aicr.engine.emptied"
 local message = require "aicr.engine.message"
 local paths = require "aicr.engine.path"
+local sorted_keys = require "aicr.base.sorted_keys"
 local suites = require "aicr.engine.suite"
 
 local M = {}
@@ -191,14 +192,7 @@ end
 
 --- All names that a bare operand may be, sorted.
 function Catalog:names()
-  local names = {}
-  for _, index in ipairs { self:built_in(), self:on_path() } do
-    for name in pairs(index) do
-      names[#names + 1] = name
-    end
-  end
-  table.sort(names)
-  return names
+  return sorted_keys(self:built_in(), self:on_path())
 end
 
 --- A copy of the named check's item, or nil.

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- `--list` and `--explain`: what the selected checks are (cli-and-reports.md 6.6), also with `--format json`.
 local message = require "aicr.engine.message"
+local sorted_keys = require "aicr.base.sorted_keys"
 local text = require "aicr.report.text"
 local ordered = require "aicr.report.ordered"
 local rbac = require "aicr.engine.rbac"
@@ -74,7 +75,7 @@ end
 
 local function parameter_rows(item)
   local rows = {}
-  for _, key in ipairs(text.keys(item.meta.params)) do
+  for _, key in ipairs(sorted_keys(item.meta.params)) do
     local decl, given = item.meta.params[key], item.params[key]
     local value = given and (decl.secret and "***" or text.printable(text.value(given.value))) or "(none)"
     rows[#rows + 1] = { key, decl.type, value, given and given.from or "",
@@ -107,7 +108,7 @@ local function explain(item, host, namespace, width)
     needs[i] = { text.printable(need), comes_to ~= need and comes_to or nil }
   end
   section(lines, "permissions", needs, "none", width)
-  for _, reason in ipairs(text.keys(meta.fixes)) do
+  for _, reason in ipairs(sorted_keys(meta.fixes)) do
     fixes[#fixes + 1] = { text.printable(reason), text.printable(meta.fixes[reason]) }
   end
   section(lines, "fails with", fixes, "no reason of its own", width)
@@ -118,7 +119,7 @@ local function explain_json(plan, host, namespace)
   local checks = {}
   for i, item in ipairs(plan) do
     local meta, params, needs, fixes = item.meta, {}, {}, {}
-    for _, key in ipairs(text.keys(meta.params)) do
+    for _, key in ipairs(sorted_keys(meta.params)) do
       local decl, given = meta.params[key], item.params[key] or {}
       local value = given.value
       if decl.secret then
@@ -130,7 +131,7 @@ local function explain_json(plan, host, namespace)
     for k, need in ipairs(meta.needs or {}) do
       needs[k] = ordered.object("need", need, "permissions", rbac.line(host, need, namespace))
     end
-    for _, reason in ipairs(text.keys(meta.fixes)) do
+    for _, reason in ipairs(sorted_keys(meta.fixes)) do
       fixes[#fixes + 1] = ordered.object("reason", reason, "fix", meta.fixes[reason])
     end
     checks[i] = facts_json(item, "doc", meta.doc, "params", ordered.array(params), "needs", ordered.array(needs),

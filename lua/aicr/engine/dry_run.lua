@@ -6,6 +6,7 @@ local message = require "aicr.engine.message"
 local ordered = require "aicr.report.ordered"
 local plans = require "aicr.engine.plan"
 local platform = require "aicr.engine.platform"
+local sorted_keys = require "aicr.base.sorted_keys"
 local styles = require "aicr.report.style"
 local text = require "aicr.report.text"
 
@@ -43,7 +44,7 @@ end
 
 local function parameters(item)
   local rows = {}
-  for _, key in ipairs(text.keys(item.meta.params)) do
+  for _, key in ipairs(sorted_keys(item.meta.params)) do
     local given = item.params[key]
     rows[#rows + 1] = { key, given and text.printable(text.value(value_of(item, key))) or "(none)",
       given and given.from or "" }
@@ -102,7 +103,7 @@ end
 
 local function check_json(item)
   local params, preset, waiver = {}, item.preset, item.waiver
-  for i, key in ipairs(text.keys(item.params)) do
+  for i, key in ipairs(sorted_keys(item.params)) do
     params[2 * i - 1] = key
     params[2 * i] = object("value", value_of(item, key), "from", item.params[key].from)
   end

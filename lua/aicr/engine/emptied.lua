@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- Why a selection holds no check: the filter that took the last ones, from how many, and what they
 --- would have answered to. Pure.
+local sorted_keys = require "aicr.base.sorted_keys"
 local text = require "aicr.report.text"
 
 local M = {}
@@ -15,7 +16,7 @@ local function values_of(items, list_of)
       seen[text.printable(value)] = true
     end
   end
-  local words = text.keys(seen)
+  local words = sorted_keys(seen)
   if #words == 0 then
     return nil
   end
@@ -68,7 +69,7 @@ function M.by_nothing(operands, declared, given)
     return "the recipe declares no check: name one, or a suite"
   end
   return ("--phase %s kept none of the checks that the recipe declares; their phases: %s"):format(
-    table.concat(given or {}, " --phase "), table.concat(text.keys(counts), ", "))
+    table.concat(given or {}, " --phase "), table.concat(sorted_keys(counts), ", "))
 end
 
 return M

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- From what a check recorded and how it ended to its outcome: the table of design.md 4. Pure.
 local advice = require "aicr.engine.advice"
+local sorted_keys = require "aicr.base.sorted_keys"
 local text = require "aicr.report.text"
 
 local M = {}
@@ -335,12 +336,7 @@ local function diff_phrase(out)
 end
 
 local function apply_dropped(out, record)
-  local names = {}
-  for name in pairs(list(record.dropped)) do
-    names[#names + 1] = name
-  end
-  table.sort(names)
-  for _, name in ipairs(names) do
+  for _, name in ipairs(sorted_keys(list(record.dropped))) do
     local n = record.dropped[name]
     if math.type(n) == "integer" and n > 0 then
       note(out, "%d more of %s were not kept: the record is full", n, name)

@@ -4,7 +4,7 @@
 local constraint = require "aicr.constraint"
 local message = require "aicr.engine.message"
 local rbac = require "aicr.engine.rbac"
-local sorted_keys = require "aicr.report.text".keys
+local sorted_keys = require "aicr.base.sorted_keys"
 local values = require "aicr.engine.value"
 
 local M = {}

@@ -4,6 +4,7 @@
 local json = require "aicr.json"
 local message = require "aicr.engine.message"
 local ordered = require "aicr.report.ordered"
+local sorted_keys = require "aicr.base.sorted_keys"
 local text = require "aicr.report.text"
 
 local M = {}
@@ -86,7 +87,7 @@ end
 -- What holds everywhere need not be said again of a namespace.
 local function drop_covered(scopes)
   local everywhere = scopes[""] or {}
-  for _, scope in ipairs(text.keys(scopes)) do
+  for _, scope in ipairs(sorted_keys(scopes)) do
     for key, entry in pairs(scope ~= "" and scopes[scope] or {}) do
       for verb in pairs(everywhere[key] and everywhere[key].verbs or {}) do
         entry.verbs[verb] = nil
@@ -104,7 +105,7 @@ end
 -- Entries as rules; resources of one group with the same verbs are one rule.
 local function rules_of(entries)
   local rules, by_verbs, paths = {}, {}, {}
-  for _, key in ipairs(text.keys(entries)) do
+  for _, key in ipairs(sorted_keys(entries)) do
     local entry = entries[key]
     local verbs = in_order(entry.verbs)
     if entry.path then
@@ -135,7 +136,7 @@ function M.roles(rights)
     add(scopes, right)
   end
   drop_covered(scopes)
-  for i, scope in ipairs(text.keys(scopes)) do
+  for i, scope in ipairs(sorted_keys(scopes)) do
     roles[i] = { namespace = scope ~= "" and scope or nil, rules = rules_of(scopes[scope]) }
   end
   return roles

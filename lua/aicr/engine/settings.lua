@@ -6,6 +6,7 @@ local json = require "aicr.json"
 local message = require "aicr.engine.message"
 local native = require "aicr.native.text"
 local params = require "aicr.engine.params"
+local sorted_keys = require "aicr.base.sorted_keys"
 local suites = require "aicr.engine.suite"
 local yaml = require "aicr.yaml"
 
@@ -116,15 +117,6 @@ function M.set_file(items, texts, host, source, problems)
   end
 end
 
-local function sorted_names(t)
-  local names = {}
-  for name in pairs(t) do
-    names[#names + 1] = tostring(name)
-  end
-  table.sort(names)
-  return names
-end
-
 local function is_mapping(v)
   return type(v) == "table" and (#v == 0 or next(v) ~= 1)
     and getmetatable(v) ~= getmetatable(json.array())
@@ -164,7 +156,7 @@ local function load_values(path, host, problems)
 end
 
 local function values_of_all(items, section, path, others, problems)
-  for _, key in ipairs(sorted_names(section)) do
+  for _, key in ipairs(sorted_keys(section)) do
     local source = { from = "values", by = ("%s: all.%s"):format(path, key) }
     if not params.assign_all(items, key, section[key], source, problems)
       and not known(others, { key = key }) then
@@ -197,7 +189,7 @@ end
 --- @param others table items of every check that is known
 function M.values(items, path, host, others, problems)
   local data = load_values(path, host, problems) or {}
-  local names = sorted_names(data)
+  local names = sorted_keys(data)
   table.sort(names, function(a, b) return a == ALL and b ~= ALL or (b ~= ALL and a < b) end)
   for _, name in ipairs(names) do
     local section = data[name]
@@ -206,7 +198,7 @@ function M.values(items, path, host, others, problems)
     elseif name == ALL then
       values_of_all(items, section, path, others, problems)
     elseif has_name(items, name) then
-      for _, key in ipairs(sorted_names(section)) do
+      for _, key in ipairs(sorted_keys(section)) do
         local source = { from = "values", by = ("%s: %s.%s"):format(path, name, key) }
         params.assign_named(items, name, key, section[key], source, problems)
       end

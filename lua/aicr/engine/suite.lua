@@ -3,7 +3,7 @@
 local message = require "aicr.engine.message"
 local paths = require "aicr.engine.path"
 local platform = require "aicr.engine.platform"
-local sorted_keys = require "aicr.report.text".keys
+local sorted_keys = require "aicr.base.sorted_keys"
 local time = require "aicr.time"
 
 local M = {}

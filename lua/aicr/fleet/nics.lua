@@ -4,6 +4,7 @@
 local errors = require "aicr.native.error"
 local platform = require "aicr.platform"
 local rules = require "aicr.platform.nics"
+local sorted_keys = require "aicr.base.sorted_keys"
 local text = require "aicr.native.text"
 local node = require "aicr.fleet.node"
 
@@ -19,11 +20,7 @@ local function candidates(fleet, count)
       end
     end
   end
-  local names, whole, words = {}, {}, {}
-  for name in pairs(enough) do
-    names[#names + 1] = name
-  end
-  table.sort(names)
+  local names, whole, words = sorted_keys(enough), {}, {}
   for i, name in ipairs(names) do
     whole[#whole + 1] = enough[name] == #fleet.nodes and name or nil
     words[i] = ("%s on %d of %d"):format(text.printable(name), enough[name], #fleet.nodes)

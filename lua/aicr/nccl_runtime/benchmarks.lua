@@ -6,6 +6,7 @@ local fragment = require "aicr.platform.fragment"
 local json = require "aicr.json"
 local match = require "aicr.platform.match"
 local native = require "aicr.native.platform"
+local sorted_keys = require "aicr.base.sorted_keys"
 local value = require "aicr.platform.value"
 local yaml = require "aicr.yaml"
 
@@ -47,7 +48,7 @@ local function need_fabrics(at, v)
   for i, name in ipairs(v) do
     if not M.FABRICS[name] then
       refuse(step(at, i), "%s is no fabric%s", value.quoted(name),
-        value.suggestion(tostring(name), value.keys(M.FABRICS)))
+        value.suggestion(tostring(name), sorted_keys(M.FABRICS)))
     end
   end
 end
@@ -75,9 +76,9 @@ local function check_entry(file, list, i, entry, fields, names)
     refuse(at, "there are two of this name")
   end
   names[entry.name] = true
-  for _, key in ipairs(value.keys(entry)) do
+  for _, key in ipairs(sorted_keys(entry)) do
     if not fields[key] then
-      refuse(at, "%s is not known%s", value.quoted(key), value.suggestion(key, value.keys(fields)))
+      refuse(at, "%s is not known%s", value.quoted(key), value.suggestion(key, sorted_keys(fields)))
     end
     fields[key](step(at, key), entry[key])
   end
@@ -168,7 +169,7 @@ function M.runtimes()
   for _, row in ipairs(table_of_binary().rows) do
     names[row.runtime or 0] = row.runtime
   end
-  return value.keys(names)
+  return sorted_keys(names)
 end
 
 --- AICR's profile of that name, nil: there is none.

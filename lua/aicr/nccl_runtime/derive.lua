@@ -6,6 +6,7 @@ local errors = require "aicr.native.error"
 local gke = require "aicr.gke"
 local json = require "aicr.json"
 local paths = require "aicr.nccl_runtime.paths"
+local sorted_keys = require "aicr.base.sorted_keys"
 local text = require "aicr.native.text"
 local tree = require "aicr.nccl_runtime.tree"
 
@@ -36,15 +37,6 @@ local function unfit(fmt, ...)
     message = ("ClusterTrainingRuntime %s cannot be measured as shipped: its worker container %s"):format(gke.RUNTIME,
       fmt:format(...)),
   }
-end
-
-local function sorted_keys(map)
-  local keys = {}
-  for key in pairs(map) do
-    keys[#keys + 1] = tostring(key)
-  end
-  table.sort(keys)
-  return keys
 end
 
 -- A quantity as it is printed: 8 and 8.0 are "8", text stays as it is.

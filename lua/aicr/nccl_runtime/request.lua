@@ -11,6 +11,7 @@ local objects = require "aicr.nccl_runtime.objects"
 local platform = require "aicr.platform"
 local recipe = require "aicr.recipe"
 local scheduling = require "aicr.nccl_runtime.scheduling"
+local sorted_keys = require "aicr.base.sorted_keys"
 local supplied = require "aicr.nccl_runtime.supplied"
 local text = require "aicr.native.text"
 local times = require "aicr.nccl_runtime.params"
@@ -86,13 +87,8 @@ end
 local function fabric_of(given)
   local name = text.trim(given):lower()
   if name ~= "" and not benchmarks.FABRICS[name] then
-    local names = {}
-    for known in pairs(benchmarks.FABRICS) do
-      names[#names + 1] = known
-    end
-    table.sort(names)
-    invalid("fabric", 'parameter fabric: expected nothing or one of %s, found "%s"', table.concat(names, " "),
-      text.printable(given))
+    invalid("fabric", 'parameter fabric: expected nothing or one of %s, found "%s"',
+      table.concat(sorted_keys(benchmarks.FABRICS), " "), text.printable(given))
   end
   return name ~= "" and name or nil
 end

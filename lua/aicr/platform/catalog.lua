@@ -12,6 +12,7 @@ local names = require "aicr.platform.names"
 local native = require "aicr.native.platform"
 local nics = require "aicr.platform.nics"
 local runtime = require "aicr.platform.runtime"
+local sorted_keys = require "aicr.base.sorted_keys"
 local value = require "aicr.platform.value"
 local yaml = require "aicr.yaml"
 
@@ -97,7 +98,7 @@ function M.load(text, file, read_fragment)
   end
   for key in pairs(read) do
     if not TOP[key] then
-      refuse({ file = file }, "%s is not known%s", value.quoted(key), value.suggestion(key, value.keys(TOP)))
+      refuse({ file = file }, "%s is not known%s", value.quoted(key), value.suggestion(key, sorted_keys(TOP)))
     end
   end
   local out = {}
@@ -190,7 +191,7 @@ end
 ---@return {figure: string, threshold: string, value: number?, pass: boolean, reason: string?}[]
 function M.judge(thresholds, measured)
   local out = json.array()
-  for _, figure in ipairs(value.keys(thresholds or {})) do
+  for _, figure in ipairs(sorted_keys(thresholds or {})) do
     local groups = M.parse_threshold(thresholds[figure])
     if not groups then
       value.invalid("threshold", "%s: expected a comparison such as \">= 370\", got %s", figure,

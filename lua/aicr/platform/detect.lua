@@ -3,6 +3,7 @@
 --- objects of the API.
 local errors = require "aicr.native.error"
 local json = require "aicr.json"
+local sorted_keys = require "aicr.base.sorted_keys"
 local value = require "aicr.platform.value"
 
 local M = {}
@@ -69,7 +70,7 @@ end
 
 local function counted(counts)
   local words = {}
-  for _, name in ipairs(value.keys(counts)) do
+  for _, name in ipairs(sorted_keys(counts)) do
     words[#words + 1] = ("%s %d"):format(name, counts[name])
   end
   return table.concat(words, ", ")
@@ -98,7 +99,7 @@ function M.detect_platform(nodes, opts)
   local first = example[(M.platform_of(sorted[1]))]
   if not (opts and opts.lenient) and counts[first.platform] < #sorted then
     local whys = {}
-    for _, name in ipairs(value.keys(example)) do
+    for _, name in ipairs(sorted_keys(example)) do
       whys[#whys + 1] = ("%s (%s)"):format(name, example[name].why)
     end
     errors.raise {
@@ -180,7 +181,7 @@ local function winner_of(sorted, arch_of)
     end
   end
   local best, tied
-  for _, arch in ipairs(value.keys(counts)) do
+  for _, arch in ipairs(sorted_keys(counts)) do
     if not best or counts[arch] > counts[best] then
       best, tied = arch, false
     elseif counts[arch] == counts[best] then

@@ -3,6 +3,7 @@
 --- Text, whole numbers, lists of them, comparisons, `in`, `!`, `&&`, `||`, `? :`, parentheses, and the methods
 --- startsWith, endsWith, contains, size. All else of CEL is refused when it is read, and so is what is no question:
 --- types are known beforehand, so that a question never fails when it is asked.
+local sorted_keys = require "aicr.base.sorted_keys"
 local value = require "aicr.platform.value"
 
 local M = {}
@@ -159,7 +160,7 @@ local function primary(p)
     advance(p)
     return { type = M.VARIABLES[word], variable = word, get = function(run) return run[word] end }
   elseif kind == "name" then
-    wrong(p, "%s is not known here%s", value.quoted(word), value.suggestion(word, value.keys(M.VARIABLES)))
+    wrong(p, "%s is not known here%s", value.quoted(word), value.suggestion(word, sorted_keys(M.VARIABLES)))
   end
   wrong(p, "expected a value, found %s", kind == "end" and word or value.quoted(word))
 end

@@ -6,6 +6,7 @@ local fragment = require "aicr.platform.fragment"
 local json = require "aicr.json"
 local match = require "aicr.platform.match"
 local native = require "aicr.native.platform"
+local sorted_keys = require "aicr.base.sorted_keys"
 local value = require "aicr.platform.value"
 local yaml = require "aicr.yaml"
 
@@ -38,7 +39,7 @@ local function need_keys(at, map, known)
   end
   for key in pairs(map) do
     if not known[key] then
-      refuse(at, "%s is not known%s", value.quoted(key), value.suggestion(key, value.keys(known)))
+      refuse(at, "%s is not known%s", value.quoted(key), value.suggestion(key, sorted_keys(known)))
     end
   end
 end
@@ -109,7 +110,7 @@ local function check_row(file, i, row, names)
     refuse(at, "a row says when it holds")
   end
   local resolved = fragment.resolve(at, row)
-  for _, field in ipairs(value.keys(resolved)) do
+  for _, field in ipairs(sorted_keys(resolved)) do
     FIELDS[field](step(at, field), resolved[field])
   end
   return resolved

@@ -3,6 +3,7 @@
 --- what a run says into what came out, for each run (recipes/overrides/workloadrun.yaml says how
 --- they are written). That is all: no conditions but "is there", no loops, no functions.
 local json = require "aicr.json"
+local sorted_keys = require "aicr.base.sorted_keys"
 local value = require "aicr.platform.value"
 local yaml = require "aicr.yaml"
 
@@ -43,7 +44,7 @@ end
 
 local function variable(at, name)
   if type(name) ~= "string" or not at.known[name] then
-    M.refuse(at, "%s is nothing that a run says%s", value.quoted(name), value.suggestion(name, value.keys(at.known)))
+    M.refuse(at, "%s is nothing that a run says%s", value.quoted(name), value.suggestion(name, sorted_keys(at.known)))
   end
 end
 

@@ -3,6 +3,7 @@
 --- (platform-runtimes.md 4.4).
 local expression = require "aicr.platform.expression"
 local names = require "aicr.platform.names"
+local sorted_keys = require "aicr.base.sorted_keys"
 local value = require "aicr.platform.value"
 local fragment = require "aicr.platform.fragment"
 
@@ -96,7 +97,7 @@ function M.matches(when, context)
   for field, matcher in pairs(value.opt(when) or {}) do
     local wanted = value.opt(matcher)
     if not FIELDS[field] then
-      value.invalid("override", "when.%s is not known%s", field, value.suggestion(field, value.keys(FIELDS)))
+      value.invalid("override", "when.%s is not known%s", field, value.suggestion(field, sorted_keys(FIELDS)))
     elseif wanted ~= nil and not FIELDS[field](wanted, context) then
       return false
     end
@@ -118,7 +119,7 @@ local function check_text_matcher(at, matcher, never)
     local here = fragment.step(at, key)
     local kind = TEXT_KEYS[key]
     if not kind then
-      fragment.refuse(here, "is not known%s", value.suggestion(key, value.keys(TEXT_KEYS)))
+      fragment.refuse(here, "is not known%s", value.suggestion(key, sorted_keys(TEXT_KEYS)))
     end
     if kind == "list" and not value.is_list(given) then
       fragment.refuse(here, "expected a list, got %s", value.shown(given))
@@ -192,7 +193,7 @@ function M.check(at, when)
   for field, matcher in pairs(when) do
     local here = fragment.step(at, field)
     if not CHECKS[field] then
-      fragment.refuse(here, "is not known%s", value.suggestion(field, value.keys(CHECKS)))
+      fragment.refuse(here, "is not known%s", value.suggestion(field, sorted_keys(CHECKS)))
     end
     CHECKS[field](here, matcher)
   end

@@ -4,6 +4,7 @@
 local gke = require "aicr.gke"
 local json = require "aicr.json"
 local quantity = require "aicr.quantity"
+local sorted_keys = require "aicr.base.sorted_keys"
 local value = require "aicr.platform.value"
 
 local M = {}
@@ -47,7 +48,7 @@ local function why_none(qualified, has, count)
     return ("several NIC resources are on every node: %s; say which one with --nic-resource"):format(
       table.concat(qualified, ", "))
   end
-  local names = value.keys(has)
+  local names = sorted_keys(has)
   if #names == 0 then
     return ("no node has a NIC resource (%s* or %s); --nic-resource names one that is meant"):format(M.RDMA_PREFIX,
       M.MLNX)
@@ -78,7 +79,7 @@ function M.detect_nic_resource(nodes, run)
   local count = math.max(run.nics or 0, 1)
   local has, enough = census(nodes, is_nic, count)
   local qualified = {}
-  for _, name in ipairs(value.keys(enough)) do
+  for _, name in ipairs(sorted_keys(enough)) do
     if enough[name] == #nodes then
       qualified[#qualified + 1] = name
     end
@@ -96,7 +97,7 @@ end
 
 local function shared_networks(nodes)
   local has, shared = census(nodes, is_network, 0), json.array()
-  for _, name in ipairs(value.keys(has)) do
+  for _, name in ipairs(sorted_keys(has)) do
     if has[name] == #nodes then
       shared[#shared + 1] = name:sub(#M.NETWORK_PREFIX + 1)
     end
@@ -291,9 +292,9 @@ function M.detect_tcpxo_release(nodes, pods, opts)
   end
   if not first then
     return release(RELEASES[1], "there are no nodes")
-  elseif #value.keys(mixed) > 1 then
+  elseif #sorted_keys(mixed) > 1 then
     return release(RELEASES[1], ("nodes have different releases of the TCPXO plug-in: %s"):format(
-      table.concat(value.keys(mixed), ", ")))
+      table.concat(sorted_keys(mixed), ", ")))
   end
   return closest(first)
 end

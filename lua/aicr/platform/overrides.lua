@@ -10,6 +10,7 @@ local match = require "aicr.platform.match"
 local merge = require "aicr.platform.merge"
 local native = require "aicr.native.platform"
 local runtime = require "aicr.platform.runtime"
+local sorted_keys = require "aicr.base.sorted_keys"
 local value = require "aicr.platform.value"
 local yaml = require "aicr.yaml"
 
@@ -188,7 +189,7 @@ local function check_row(at, row, names)
   names[name] = true
   for field in pairs(row) do
     if not FIELDS[field] then
-      refuse(at, "%s is not known%s", value.quoted(field), value.suggestion(field, value.keys(FIELDS)))
+      refuse(at, "%s is not known%s", value.quoted(field), value.suggestion(field, sorted_keys(FIELDS)))
     end
   end
   return fragment.resolve(at, row), at
@@ -224,7 +225,7 @@ function M.load(text, file, read_fragment)
   local rows, names = { file = file }, {}
   for i, row in ipairs(read.rows) do
     local resolved, here = check_row(step(at, i), row, names)
-    for _, field in ipairs(value.keys(resolved)) do
+    for _, field in ipairs(sorted_keys(resolved)) do
       FIELDS[field](step(here, field), resolved[field])
     end
     if resolved.trainerEnv and resolved.rankEnv then

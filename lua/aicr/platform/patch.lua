@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- JSON patches (RFC 6902) for the jobTemplatePatch of an override. What is given is not changed.
 local json = require "aicr.json"
+local sorted_keys = require "aicr.base.sorted_keys"
 local value = require "aicr.platform.value"
 
 local M = {}
@@ -121,7 +122,7 @@ local OPERATIONS <const> = {
 ---@param operation any
 function M.check(i, operation)
   if not value.is_map(operation) or not OPERATIONS[operation.op] then
-    refuse(i, "expected an operation: %s", table.concat(value.keys(OPERATIONS), ", "))
+    refuse(i, "expected an operation: %s", table.concat(sorted_keys(OPERATIONS), ", "))
   end
   keys_of(i, operation.path)
   if operation.op == "copy" or operation.op == "move" then

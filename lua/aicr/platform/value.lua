@@ -87,16 +87,6 @@ function M.array(...)
   return json.array { ... }
 end
 
---- The keys of a table, sorted as text.
-function M.keys(map)
-  local keys = {}
-  for key in pairs(map) do
-    keys[#keys + 1] = tostring(key)
-  end
-  table.sort(keys)
-  return keys
-end
-
 --- The text in double quotes, fit for a terminal; cut when it is long.
 function M.quoted(v)
   local s = tostring(v)

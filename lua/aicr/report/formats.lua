@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- The formats, and what `--format` and `--output [FMT:]FILE` ask for.
 local message = require "aicr.engine.message"
-local sorted_keys = require "aicr.report.text".keys
+local sorted_keys = require "aicr.base.sorted_keys"
 
 local M = {}
 

@@ -2,6 +2,7 @@
 --- The native JSON report: the full record of a run (cli-and-reports.md 7.1).
 local json = require "aicr.json"
 local ordered = require "aicr.report.ordered"
+local sorted_keys = require "aicr.base.sorted_keys"
 local text = require "aicr.report.text"
 
 local M = {}
@@ -34,11 +35,7 @@ local function map(items, write)
 end
 
 local function parameters(params)
-  local keys, args = {}, {}
-  for key in pairs(params) do
-    keys[#keys + 1] = key
-  end
-  table.sort(keys)
+  local keys, args = sorted_keys(params), {}
   for i, key in ipairs(keys) do
     args[2 * i - 1] = key
     args[2 * i] = object("value", params[key].value, "from", params[key].from)

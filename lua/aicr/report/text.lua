@@ -2,6 +2,7 @@
 --- What the report formats share: durations, dates, legal text, wrapping, comparisons in words.
 local json = require "aicr.json"
 local native = require "aicr.native.text"
+local sorted_keys = require "aicr.base.sorted_keys"
 local time = require "aicr.time"
 
 local M = {}
@@ -138,19 +139,6 @@ function M.shortened(s, width, mark)
   return head .. mark
 end
 
---- The keys of tables, sorted as text; a nil counts as an empty one.
---- @param ... table|nil
-function M.keys(...)
-  local keys = {}
-  for _, t in pairs { ... } do
-    for k in pairs(t) do
-      keys[#keys + 1] = k
-    end
-  end
-  table.sort(keys, function(a, b) return tostring(a) < tostring(b) end)
-  return keys
-end
-
 --- A plain value in words: text (`""` when empty), lists with commas, `(none)` for nothing.
 function M.value(v)
   v = opt(v)
@@ -169,7 +157,7 @@ function M.value(v)
       parts[i] = M.value(item)
     end
   else
-    for i, k in ipairs(M.keys(v)) do
+    for i, k in ipairs(sorted_keys(v)) do
       parts[i] = tostring(k) .. "=" .. M.value(v[k])
     end
   end

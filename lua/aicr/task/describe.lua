@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- Reads the table that a check or a suite file returns: every field is known and has its type (cli-and-reports.md
 -- 10.1, 11). Runs in the throw-away state in which the file was executed.
+local sorted_keys = require "aicr.base.sorted_keys"
 local text = require "aicr.native.text"
 local time = require "aicr.time"
 local json = require "aicr.json"
@@ -175,15 +176,6 @@ function read.any(v, path)
   return v
 end
 
-local function fields_of(spec)
-  local names = {}
-  for name in pairs(spec) do
-    names[#names + 1] = name
-  end
-  table.sort(names)
-  return names
-end
-
 -- The nearest of the known fields, else all of them.
 local function expected(word, fields)
   local near = suggestion(word, fields)
@@ -217,10 +209,10 @@ local function read_table(v, path, spec, kind)
     if kind and kind.other[k] then
       fail("unknown field %s: %s has it, %s has not", name, kind.its, kind.word)
     end
-    fail("unknown field %s%s", name, expected(k, kind and kind.meant or fields_of(spec)))
+    fail("unknown field %s%s", name, expected(k, kind and kind.meant or sorted_keys(spec)))
   end
   local out = {}
-  for _, field in ipairs(fields_of(spec)) do
+  for _, field in ipairs(sorted_keys(spec)) do
     local how, value = spec[field], rawget(v, field)
     if value ~= nil then
       out[how[3] or field] = read[how[1]](value, prefix .. field)
@@ -322,7 +314,7 @@ local function either(one, other)
       names[name] = true
     end
   end
-  return fields_of(names)
+  return sorted_keys(names)
 end
 
 -- Describes what a file returned.

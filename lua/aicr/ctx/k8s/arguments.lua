@@ -1,17 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- The checks of what `ctx.k8s` is called with. Embedded code only.
+local sorted_keys = require "aicr.base.sorted_keys"
 local text = require "aicr.native.text"
 
 local M = {}
-
-local function keys(t)
-  local names = {}
-  for name in pairs(t) do
-    names[#names + 1] = name
-  end
-  table.sort(names)
-  return names
-end
 
 --- The options as a table of their own.
 -- @param opts table|nil
@@ -27,9 +19,9 @@ function M.options(opts, known, what)
   for k, v in next, opts do
     local wanted = known[k]
     if not wanted then
-      local near = type(k) == "string" and text.nearest(k, keys(known))
+      local near = type(k) == "string" and text.nearest(k, sorted_keys(known))
       error(("%s: unknown option '%s'%s"):format(what, tostring(k),
-        near and ("; did you mean '%s'?"):format(near) or ": " .. table.concat(keys(known), ", ")), 4)
+        near and ("; did you mean '%s'?"):format(near) or ": " .. table.concat(sorted_keys(known), ", ")), 4)
     end
     local got = wanted == "integer" and math.type(v) or type(v)
     if got ~= wanted then
