@@ -6,6 +6,7 @@
 ---
 --- Everything raises error objects: verdicts (`NOT_FOUND`, `CONFLICT`, `INVALID_REQUEST`) for what
 --- was observed, the reader's own error where nothing could be observed.
+local attempt = require "aicr.base.attempt"
 local component = require "aicr.component"
 local errors = require "aicr.native.error"
 local failure = require "aicr.failure"
@@ -84,15 +85,13 @@ end
 
 -- Calls f(...); its error object says where.
 local function at(place, f, ...)
-  local ok, result = pcall(f, ...)
-  if ok then
+  local result, err = attempt(f, ...)
+  if not err then
     return result
-  elseif not errors.is(result) then
-    error(result, 0)
   end
   errors.raise {
-    code = result.code, reason = result.reason, message = place .. ": " .. result.message,
-    details = result.details, verdict = result.verdict, cause = result.cause,
+    code = err.code, reason = err.reason, message = place .. ": " .. err.message, details = err.details,
+    verdict = err.verdict, cause = err.cause,
   }
 end
 
@@ -397,22 +396,18 @@ M.read_error_code = failure.runtime_read_code
 ---@param k8s table
 ---@return table
 function M.read_deployed_runtime(k8s)
-  local ok, result = pcall(k8s.get, k8s, M.RUNTIMES, M.RUNTIME)
-  if ok then
-    return result
-  end
-  if not errors.is(result) then
-    error(result, 0)
-  end
-  if failure.classify(result) == "NOT_FOUND" then
+  local runtime, err = attempt(k8s.get, k8s, M.RUNTIMES, M.RUNTIME)
+  if not err then
+    return runtime
+  elseif failure.classify(err) == "NOT_FOUND" then
     errors.raise {
-      code = "NOT_FOUND", reason = "runtime-not-deployed", verdict = true, cause = result,
+      code = "NOT_FOUND", reason = "runtime-not-deployed", verdict = true, cause = err,
       message = ("the recipe ships ClusterTrainingRuntime %s, but it is not deployed")
         :format(M.RUNTIME),
     }
   end
   errors.raise {
-    code = M.read_error_code(result), reason = result.reason, cause = result,
+    code = M.read_error_code(err), reason = err.reason, cause = err,
     message = ("cannot read ClusterTrainingRuntime %s"):format(M.RUNTIME),
   }
 end
@@ -420,29 +415,16 @@ end
 -- What a node says.
 
 local function north_problem(info, annotation, gpu_networks)
-  local ok, result = pcall(native.parse_north_interfaces, annotation)
-  if not ok then
-    if not errors.is(result) then
-      error(result, 0)
-    end
-    return result.message
+  local north, err = attempt(native.parse_north_interfaces, annotation)
+  if err then
+    return err.message
   end
   local displaced = #gpu_networks > 0
-    and native.displaced_interfaces(info, result, gpu_networks) or {}
+    and native.displaced_interfaces(info, north, gpu_networks) or {}
   if #displaced > 0 then
     return ("not on a GPU NIC network: %s"):format(table.concat(displaced, ", "))
   end
   return nil
-end
-
-local function parsed_nic_info(annotation)
-  local ok, result = pcall(native.parse_nic_info, annotation)
-  if ok then
-    return result
-  elseif errors.is(result) then
-    return nil, result.message
-  end
-  error(result, 0)
 end
 
 --- What a node's annotations say of its NICs (gke-tcpxo.md 4.3 step 6): `name`; `verified`: it has
@@ -469,9 +451,9 @@ function M.node_topology(node, gpu_networks)
     return out
   end
   out.annotated = true
-  local info, malformed = parsed_nic_info(nic_info)
+  local info, malformed = attempt(native.parse_nic_info, nic_info)
   if not info then
-    problem(malformed)
+    problem(malformed.message)
     return out
   end
   out.verified = true

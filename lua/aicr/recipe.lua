@@ -1,10 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- AICR's resolved recipes (validation-model.md 0 and 9; gke-tcpxo.md 2.4, 3.6; design 8).
+local attempt = require "aicr.base.attempt"
 local component = require "aicr.component"
 local errors = require "aicr.native.error"
 local gke = require "aicr.gke"
 local json = require "aicr.json"
 local native = require "aicr.native.gke"
+local sorted_keys = require "aicr.base.sorted_keys"
 local text = require "aicr.native.text"
 local yaml = require "aicr.yaml"
 
@@ -141,15 +143,6 @@ local function check_map(v, place)
   if type(v) ~= "table" or json.is_array(v) then
     wrong(place, "a map", v)
   end
-end
-
-local function sorted_keys(map)
-  local keys = {}
-  for key in pairs(map) do
-    keys[#keys + 1] = key
-  end
-  table.sort(keys)
-  return keys
 end
 
 local function child(place, key)
@@ -330,14 +323,11 @@ local function check_coherence(recipe)
 end
 
 local function decode(source)
-  local ok, result = pcall(yaml.decode, source, { schema = "recipe" })
-  if not ok then
-    if not errors.is(result) then
-      error(result, 0)
-    end
-    refuse(result.reason, "%s", result.message)
+  local document, err = attempt(yaml.decode, source, { schema = "recipe" })
+  if err then
+    refuse(err.reason, "%s", err.message)
   end
-  return result
+  return document
 end
 
 local function read(source, warnings)
@@ -373,20 +363,17 @@ end
 function M.load(source, filename)
   local prefix = filename and text.printable(filename) .. ": " or ""
   local warnings = {}
-  local ok, result = pcall(read, source, warnings)
-  if not ok then
-    if not errors.is(result) then
-      error(result, 0)
-    end
+  local recipe, err = attempt(read, source, warnings)
+  if err then
     errors.raise {
-      code = result.code, reason = result.reason, message = prefix .. result.message,
-      details = result.details, cause = result.cause, verdict = result.verdict,
+      code = err.code, reason = err.reason, message = prefix .. err.message, details = err.details, cause = err.cause,
+      verdict = err.verdict,
     }
   end
   for i, warning in ipairs(warnings) do
     warnings[i] = prefix .. warning
   end
-  return result, warnings
+  return recipe, warnings
 end
 
 --- Does the recipe declare the component: an entry of exactly that name that is enabled? No recipe

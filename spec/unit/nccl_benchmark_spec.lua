@@ -2,6 +2,7 @@
 --- The benchmark from source to figure, on a TrainJob that is a function: gke-tcpxo.md 5.6, 5.7, 5.11, vectors B-01 to
 --- B-03, B-07, R-06, R-14, R-18, R-19.
 require "aicr_native"
+local attempt = require "aicr.base.attempt"
 local errors = require "aicr.native.error"
 local gke = require "aicr.gke"
 local json = require "aicr.json"
@@ -37,15 +38,7 @@ local function fake()
   function ctx.k8s:list()
     return recording.read().lists[recording.NETWORKS].items
   end
-  function ctx:try(f, ...)
-    local results = table.pack(pcall(f, ...))
-    if results[1] then
-      return table.unpack(results, 2, results.n)
-    elseif errors.is(results[2]) then
-      return nil, results[2]
-    end
-    error(results[2], 0)
-  end
+  function ctx:try(f, ...) return attempt(f, ...) end
   function ctx:fail(t) error({ fail = t }, 0) end
   function ctx:evidence(fmt, ...) self.evidences[#self.evidences + 1] = fmt:format(...) end
   function ctx:attach(name, _, bytes) self.attached[name] = bytes end

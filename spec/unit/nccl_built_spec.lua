@@ -2,11 +2,11 @@
 --- A benchmark that is wholly built: what it makes is what render prints, on the nodes that were chosen; and what its
 --- log must show beside the number.
 require "aicr_native"
+local attempt = require "aicr.base.attempt"
 local benchmark = require "aicr.nccl_runtime.benchmark"
 local binary = require "spec.support.binary"
 local benchmarks = require "aicr.nccl_runtime.benchmarks"
 local built = require "aicr.nccl_runtime.built"
-local errors = require "aicr.native.error"
 local fleet = require "spec.support.fleet"
 local json = require "aicr.json"
 local nccl_log = require "spec.support.nccl_log"
@@ -49,15 +49,7 @@ local function fake(cluster, more)
       return items[i]
     end
   end
-  function ctx:try(f, ...)
-    local results = table.pack(pcall(f, ...))
-    if results[1] then
-      return table.unpack(results, 2, results.n)
-    elseif errors.is(results[2]) then
-      return nil, results[2]
-    end
-    error(results[2], 0)
-  end
+  function ctx:try(f, ...) return attempt(f, ...) end
   function ctx:fail(t) error({ fail = t }, 0) end
   function ctx:evidence(fmt, ...) self.evidences[#self.evidences + 1] = fmt:format(...) end
   function ctx:coverage(t) self.covered = t end

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- The probe of each node, on a cluster that is a table: gke-tcpxo.md 5.5, vector R-17.
 require "aicr_native"
+local attempt = require "aicr.base.attempt"
 local errors = require "aicr.native.error"
 local preflight = require "aicr.nccl_runtime.gke_preflight"
 
@@ -14,13 +15,7 @@ local function fake(ends)
   end
   local ctx = {}
   function ctx:try(f, ...)
-    local results = table.pack(pcall(f, ...))
-    if results[1] then
-      return table.unpack(results, 2, results.n)
-    elseif errors.is(results[2]) then
-      return nil, results[2]
-    end
-    error(results[2], 0)
+    return attempt(f, ...)
   end
   function ctx:progress(fmt, ...)
     seen.progress = fmt:format(...)

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- A benchmark runtime that the recipe or the user brings (gke-tcpxo.md 5.1 step 2, 5.2). It owns its wiring: nothing
 --- of a platform is added or checked.
+local attempt = require "aicr.base.attempt"
 local errors = require "aicr.native.error"
 local gke = require "aicr.gke"
 local text = require "aicr.native.text"
@@ -23,12 +24,9 @@ end
 
 -- The text as an object of the right kind with a worker job.
 local function read(carrier)
-  local ok, object = pcall(yaml.decode, carrier)
-  if not ok then
-    if not errors.is(object) then
-      error(object, 0)
-    end
-    unfit("runtime-malformed", "is no YAML: %s", object.message)
+  local object, err = attempt(yaml.decode, carrier)
+  if err then
+    unfit("runtime-malformed", "is no YAML: %s", err.message)
   end
   local kind, version = tree.text(object, "kind") or "nothing", tree.text(object, "apiVersion") or "nothing"
   if kind ~= KIND or version ~= API then

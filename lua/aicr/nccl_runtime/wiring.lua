@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- Whether worker pods carried TCPXO while they ran (gke-tcpxo.md 5.7). Workers are deleted as soon as the job ends, so
 --- what was seen once stays seen. Pure: pods are handed in as they come.
+local attempt = require "aicr.base.attempt"
 local errors = require "aicr.native.error"
 local gke = require "aicr.gke"
 local text = require "aicr.native.text"
@@ -21,17 +22,6 @@ local function has_daemon(pod)
     end
   end
   return false
-end
-
--- The entries after eth0 -> default, or what is wrong with the annotation.
-local function entries_of(annotation)
-  local ok, entries = pcall(gke.parse_interfaces, annotation)
-  if ok then
-    return entries
-  elseif errors.is(entries) then
-    return nil, entries.message
-  end
-  error(entries, 0)
 end
 
 local function mapping_fault(entries)
@@ -95,8 +85,8 @@ function M.fault(pod, mapping)
   if annotation == "" then
     return of_pod(("it has no annotation %s"):format(gke.INTERFACES_ANNOTATION))
   end
-  local entries, malformed = entries_of(annotation)
-  local wrong = malformed or mapping_fault(entries) or other_mapping(entries, mapping)
+  local entries, malformed = attempt(gke.parse_interfaces, annotation)
+  local wrong = malformed and malformed.message or mapping_fault(entries) or other_mapping(entries, mapping)
   return wrong and of_pod(wrong)
 end
 

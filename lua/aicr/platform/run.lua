@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- A training run as objects: runtime, what it depends on and TrainJob, with the override rows of
 --- its platform applied (platform-runtimes.md 3.6, 4.4). Pure.
+local attempt = require "aicr.base.attempt"
 local env = require "aicr.platform.env"
-local errors = require "aicr.native.error"
 local json = require "aicr.json"
 local match = require "aicr.platform.match"
 local merge = require "aicr.platform.merge"
@@ -148,12 +148,9 @@ local function apply(state, row)
     after.job = merge.merge_job(state.job, row.jobTemplate)
   end
   if value.opt(row.jobTemplatePatch) ~= nil then
-    local ok, job = pcall(patch.apply, after.job, row.jobTemplatePatch)
-    if not ok then
-      if not errors.is(job) then
-        error(job, 0)
-      end
-      value.invalid("override", "row %s: jobTemplatePatch: %s", value.quoted(row.name or "of the user"), job.message)
+    local job, err = attempt(patch.apply, after.job, row.jobTemplatePatch)
+    if err then
+      value.invalid("override", "row %s: jobTemplatePatch: %s", value.quoted(row.name or "of the user"), err.message)
     end
     after.job = job
   end

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- The namespace of a run (gke-tcpxo.md 5.6, rows 1 and 2; 5.10): made or reclaimed, and removed with what is in it.
+local attempt = require "aicr.base.attempt"
 local api = require "aicr.training.api"
 local errors = require "aicr.native.error"
 local lock_of = require "aicr.training.lock"
@@ -166,13 +167,11 @@ end
 -- f(deadline) until it answers; what keeps it from that is told when the time is over.
 local function patiently(ns, ends, f)
   while true do
-    local ok, result = pcall(f, ends + LATE_MS)
-    if ok then
+    local result, err = attempt(f, ends + LATE_MS)
+    if not err then
       return result
-    elseif not errors.is(result) then
-      error(result, 0)
     elseif native.monotonic() + POLL_MS >= ends then
-      left(ns, "%s", tostring(result))
+      left(ns, "%s", tostring(err))
     end
     native.sleep(POLL_MS)
   end
