@@ -38,14 +38,11 @@ end
 
 --- Calls f with a kubeconfig for that server.
 local function with_server(server, f)
-  local folder = files.folder()
-  files.write(folder .. "/config", (KUBECONFIG:gsub("SERVER", server)))
-  assert(os.execute("chmod 600 " .. folder .. "/config"))
-  local ok, err = pcall(f, folder .. "/config")
-  files.remove(folder)
-  if not ok then
-    error(err, 0)
-  end
+  files.with_folder(function(folder)
+    files.write(folder .. "/config", (KUBECONFIG:gsub("SERVER", server)))
+    assert(os.execute("chmod 600 " .. folder .. "/config"))
+    f(folder .. "/config")
+  end)
 end
 
 describe("--no-exec-plugins", function()

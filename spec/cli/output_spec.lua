@@ -15,16 +15,6 @@ local function arguments(recording, more)
   return table.move(more or {}, 1, #(more or {}), #words + 1, words)
 end
 
---- Calls f with a fresh folder.
-local function in_folder(f)
-  local folder = files.folder()
-  local ok, err = pcall(f, folder)
-  files.remove(folder)
-  if not ok then
-    error(err, 0)
-  end
-end
-
 local function parse_xml(text)
   local root = { name = "document" }
   local stack = { root }
@@ -101,7 +91,7 @@ end)
 
 describe("-o", function()
   it("writes each format beside what stdout gets", function()
-    in_folder(function(folder)
+    files.with_folder(function(folder)
       local result = binary.run(arguments("lyra-ok", {
         "-o", folder .. "/a.json", "-o", folder .. "/b.xml", "-o", "human:" .. folder .. "/c",
         "-o", "json:" .. folder .. "/d.txt",
@@ -116,7 +106,7 @@ describe("-o", function()
   end)
 
   it("takes a list from the environment", function()
-    in_folder(function(folder)
+    files.with_folder(function(folder)
       local env = { AICR_RUN_OUTPUT = ("%s/a.json:human:%s/b"):format(folder, folder) }
       assert.equal(0, binary.run(arguments "lyra-ok", { env = env }).code)
       assert.is_true(files.exists(folder .. "/a.json"))
@@ -125,7 +115,7 @@ describe("-o", function()
   end)
 
   it("replaces a file and leaves nothing beside it", function()
-    in_folder(function(folder)
+    files.with_folder(function(folder)
       files.write(folder .. "/a.json", "old")
       binary.run(arguments("lyra-ok", { "-o", folder .. "/a.json" }))
       assert.equal(2, json.decode(files.read(folder .. "/a.json")).totals.pass)
@@ -144,7 +134,7 @@ describe("-o", function()
   end)
 
   it("gives no report to a usage error", function()
-    in_folder(function(folder)
+    files.with_folder(function(folder)
       assert.equal(2, binary.run(arguments("lyra-ok", { "-o", folder .. "/a.json", "--frmat" })).code)
       assert.equal(2, binary.run(arguments("lyra-ok", { "-o", folder .. "/a.json", "no-check" })).code)
       assert.is_false(files.exists(folder .. "/a.json"))

@@ -4,6 +4,7 @@ require "aicr_native"
 local binary = require "spec.support.binary"
 local files = require "spec.support.files"
 local fleet = require "spec.support.fleet"
+local golden = require "spec.support.golden"
 local json = require "aicr.json"
 local recording = require "spec.support.recording"
 local yaml = require "aicr.yaml"
@@ -19,12 +20,7 @@ local function render(words, how)
 end
 
 local function compare(name, text)
-  local path = GOLDEN .. name .. ".yaml"
-  if os.getenv "UPDATE_GOLDEN" == "1" then
-    files.write(path, text)
-  end
-  assert(files.exists(path), "no golden file " .. path)
-  assert.equal(files.read(path), text)
+  golden(GOLDEN .. name .. ".yaml", text)
 end
 
 describe("render", function()

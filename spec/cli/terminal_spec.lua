@@ -2,7 +2,7 @@
 -- What a person sees, byte for byte. UPDATE_GOLDEN=1 writes the files anew.
 require "aicr_native"
 local binary = require "spec.support.binary"
-local files = require "spec.support.files"
+local golden = require "spec.support.golden"
 
 local GOLDEN <const> = "spec/cli/golden/"
 
@@ -20,12 +20,7 @@ local function normalised(text)
 end
 
 local function compare(name, text)
-  local path = GOLDEN .. name .. ".txt"
-  if os.getenv "UPDATE_GOLDEN" == "1" then
-    files.write(path, text)
-  end
-  assert(files.exists(path), "no golden file " .. path)
-  assert.equal(files.read(path), text)
+  golden(GOLDEN .. name .. ".txt", text)
 end
 
 local rows = {

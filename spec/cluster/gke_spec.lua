@@ -164,15 +164,6 @@ local function verdicts(report)
   return list
 end
 
-local function in_folder(f)
-  local folder = files.folder()
-  local ok, err = pcall(f, folder)
-  files.remove(folder)
-  if not ok then
-    error(err, 0)
-  end
-end
-
 local function run_on(args, kubeconfig, more)
   local words = table.move(args, 3, #args, 3, { "-k", kubeconfig })
   for _, word in ipairs(more or {}) do
@@ -185,7 +176,7 @@ end
 -- says.
 local function as_data(fault)
   it(("fault %s, as data: %s %s"):format(fault.name, fault.outcome, fault.code or ""), function()
-    in_folder(function(folder)
+    files.with_folder(function(folder)
       local args = cases.prepare(fault, folder)
       local parts = recording.read()
       if fault.change then
@@ -204,7 +195,7 @@ end
 
 local function by_hand(fault, make)
   it(("fault %s, for real: %s %s"):format(fault.name, fault.outcome, fault.code or ""), function()
-    in_folder(function(folder)
+    files.with_folder(function(folder)
       local args = cases.prepare(fault, folder)
       assert.is_nil(gke.bring(recording.read()))
       local recorded = binary.report(args)
@@ -240,7 +231,7 @@ describe("the GKE TCPXO suite on an API server", function()
   end)
 
   it("passes on the healthy cluster, as on its recording", function()
-    in_folder(function(folder)
+    files.with_folder(function(folder)
       local args = cases.prepare({}, folder)
       assert.is_nil(gke.bring(recording.read()))
       local live = run_on(args, KUBECONFIG)

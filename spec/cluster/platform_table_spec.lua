@@ -6,6 +6,7 @@
 require "aicr_native"
 local cluster = require "spec.support.cluster"
 local files = require "spec.support.files"
+local golden = require "spec.support.golden"
 local objects = require "spec.support.cluster_objects"
 local platform = require "aicr.platform"
 local tables = require "spec.support.platform_table"
@@ -168,10 +169,7 @@ describe("runs of every platform, GPU and framework", function()
     local text = tables.markdown(made, {
       trainer = versions:match "TRAINER=(%S+)", jobset = versions:match "JOBSET=(%S+)",
     })
-    if os.getenv "UPDATE_GOLDEN" == "1" then
-      files.write(GOLDEN, text)
-    end
-    assert.equal(files.read(GOLDEN), text)
+    golden(GOLDEN, text)
   end)
 
   it("have pods with claims, networks and tolerations", function()

@@ -3,6 +3,7 @@
 local binary = require "spec.support.binary"
 local faults = require "spec.support.faults"
 local files = require "spec.support.files"
+local golden = require "spec.support.golden"
 local json = require "aicr.json"
 local luassert = require "luassert"
 local outcome = require "spec.support.outcome"
@@ -14,16 +15,6 @@ local M = {}
 local GOLDEN <const> = "spec/check/golden/"
 local RECIPE <const> = "recipes/lyra.yaml"
 local SUITE <const> = "checks/gke_tcpxo.lua"
-
--- Calls f with a fresh folder, which is removed whatever happens.
-local function in_folder(f)
-  local folder = files.folder()
-  local ok, err = pcall(f, folder)
-  files.remove(folder)
-  if not ok then
-    error(err, 0)
-  end
-end
 
 -- The vectors' recipes are bare: a header makes them documents.
 local function write_recipe(folder, recipe)
@@ -48,7 +39,7 @@ end
 local EXIT <const> = { pass = 0, skip = 0, fail = 1, error = 3 }
 
 local function run_vector(row, name)
-  in_folder(function(folder)
+  files.with_folder(function(folder)
     local args = { name, "--platform", "gcp" }
     if not row.args.noClient then
       args[#args + 1] = "--recording"
@@ -86,7 +77,7 @@ end
 ---@param name string
 ---@param it function busted's
 function M.vectors(name, it)
-  for _, row in ipairs(vectors.rows({ "gkenet-section7.jsonl", "gkenet-sample.jsonl" }, "check")) do
+  for _, row in ipairs(vectors.rows(vectors.GKE, "check")) do
     if row.args.check == name then
       it(("vector %s: %s %s"):format(row.id, row.outcome, row.code or ""), function()
         run_vector(row, name)
@@ -100,16 +91,6 @@ local function normalised(text, folder)
   text = text:gsub(folder:gsub("%p", "%%%0"), "RECORDING")
   text = text:gsub("%d+%.%d+s", "0.0s"):gsub("(%.lua):%d+", "%1:LINE")
   return text
-end
-
-local function compare_golden(name, text)
-  local path = GOLDEN .. name .. ".txt"
-  if os.getenv "UPDATE_GOLDEN" == "1" then
-    files.write(path, text)
-    return
-  end
-  assert(files.exists(path), "no golden file " .. path .. "; UPDATE_GOLDEN=1 writes it")
-  luassert.equal(files.read(path), text)
 end
 
 --- Writes the faulty cluster and recipe.
@@ -166,13 +147,13 @@ function M.faults(name, it)
   for _, fault in ipairs(faults) do
     if fault.check == name then
       it(("fault %s: %s %s"):format(fault.name, fault.outcome, fault.code or ""), function()
-        in_folder(function(folder)
+        files.with_folder(function(folder)
           local args = M.prepare(fault, folder)
           args[#args + 1] = "--output"
           args[#args + 1] = "json:" .. folder .. "/report.json"
           local result = binary.run(args)
           M.judge_fault(fault, (json.decode(files.read(folder .. "/report.json"))))
-          compare_golden(fault.name, normalised(result.stdout, folder))
+          golden(GOLDEN .. fault.name .. ".txt", normalised(result.stdout, folder))
         end)
       end)
     end
@@ -186,7 +167,7 @@ function M.told(name)
   local text
   for _, fault in ipairs(faults) do
     if fault.name == name then
-      in_folder(function(folder)
+      files.with_folder(function(folder)
         local check = binary.check(binary.report(M.prepare(fault, folder)), fault.check)
         text = table.concat({ check.message, check.why or "", check.fix }, "\n")
       end)
@@ -201,7 +182,7 @@ end
 function M.golden(name, folder)
   local result = binary.run { "--recording", folder, "--recipe", RECIPE, SUITE, "-p", "deployment",
     "--seed", "1" }
-  compare_golden(name, normalised(result.stdout, folder))
+  golden(GOLDEN .. name .. ".txt", normalised(result.stdout, folder))
   return result
 end
 

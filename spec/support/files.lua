@@ -2,6 +2,9 @@
 --- Files and temporary folders for specs.
 local M = {}
 
+--- A word for the shell.
+---@param word string
+---@return string
 local function quote(word)
   return "'" .. word:gsub("'", "'\\''") .. "'"
 end
@@ -58,6 +61,18 @@ end
 function M.remove(folder)
   assert(folder:match "^/tmp/lua_%w+$" or folder:match "^/.*/lua_%w+$", "not one of ours: " .. folder)
   assert(os.execute("rm -r " .. quote(folder)))
+end
+
+--- Calls f with a fresh empty folder, which is removed whatever happens; gives what f returns.
+---@param f fun(folder: string): ...
+function M.with_folder(f)
+  local folder = M.folder()
+  local results = table.pack(pcall(f, folder))
+  M.remove(folder)
+  if not results[1] then
+    error(results[2], 0)
+  end
+  return table.unpack(results, 2, results.n)
 end
 
 return M

@@ -22,16 +22,12 @@ end
 ---@param contents table name → text
 ---@param f function(folder)
 function M.with(contents, f)
-  local folder = files.folder()
-  for name, text in pairs(contents) do
-    files.write(folder .. "/" .. name, text)
-  end
-  local results = table.pack(pcall(f, folder))
-  files.remove(folder)
-  if not results[1] then
-    error(results[2], 0)
-  end
-  return table.unpack(results, 2, results.n)
+  return files.with_folder(function(folder)
+    for name, text in pairs(contents) do
+      files.write(folder .. "/" .. name, text)
+    end
+    return f(folder)
+  end)
 end
 
 --- Runs the program on the recording with a JSON report beside stdout.

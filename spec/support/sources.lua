@@ -1,28 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- The sources of a tree as spec/lint reads them: kind, folder, text, and the
 --- text without comments and strings.
+local files = require "spec.support.files"
+
 local M = {}
-
---- The content of a file; an error when there is none.
-function M.read(path)
-  local file = assert(io.open(path, "rb"))
-  local text = file:read("a")
-  file:close()
-  return text
-end
-
-function M.exists(path)
-  local file = io.open(path, "rb")
-  if file then
-    file:close()
-  end
-  return file ~= nil
-end
-
---- A word for the shell.
-function M.quote(word)
-  return "'" .. word:gsub("'", "'\\''") .. "'"
-end
 
 --- Output lines of a shell command and whether it succeeded.
 function M.shell(command)
@@ -160,12 +141,12 @@ end
 --- are left out.
 function M.list(root)
   local found = {}
-  local lines = M.shell("cd " .. M.quote(root) .. " && find . -type f -not -path './build/*' "
+  local lines = M.shell("cd " .. files.quote(root) .. " && find . -type f -not -path './build/*' "
     .. "-not -path './.git/*' -not -path './spec/fixtures/*' -not -path './spec/fuzz/corpus/*'")
   table.sort(lines)
   for _, line in ipairs(lines) do
     local path = line:sub(3)
-    local text = M.read(root .. "/" .. path)
+    local text = files.read(root .. "/" .. path)
     local kind = kind_of(path, text)
     if kind then
       found[#found + 1] = setmetatable({

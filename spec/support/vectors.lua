@@ -5,6 +5,8 @@ local json = require "aicr.json"
 local M = {}
 
 M.DIR = "spec/fixtures/vectors/"
+--- Those of gke-tcpxo.md.
+M.GKE = { "gkenet-section7.jsonl", "gkenet-sample.jsonl" }
 
 local DIGITS = {}
 do

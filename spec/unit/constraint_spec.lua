@@ -6,7 +6,6 @@ local raised = require "spec.support.raised"
 local vectors = require "spec.support.vectors"
 
 local VALIDATION = "validation-sample.jsonl"
-local GKE = { "gkenet-section7.jsonl", "gkenet-sample.jsonl" }
 
 -- Thresholds: validation-model.md section 0, RT, and gke-tcpxo.md 5.8, OURS. The reference reads
 -- them as Go does and accepts infinities, NaN, hexadecimal floats, digit separators and negative
@@ -65,7 +64,7 @@ describe("threshold", function()
     return constraint.threshold(args.value)
   end, function(row) return ours_refuses(row.args.value) end)
 
-  each(GKE, "parse_threshold", function(args)
+  each(vectors.GKE, "parse_threshold", function(args)
     return constraint.threshold(args.text)
   end, function(row) return ours_refuses(row.args.text) end)
 end)
@@ -75,7 +74,7 @@ describe("threshold with the tolerance of the bandwidth checks", function()
     return args.measured >= constraint.threshold(args.value) * TOLERANCE
   end, function(row) return ours_refuses(row.args.value) end)
 
-  each(GKE, "bandwidth_verdict", function(args)
+  each(vectors.GKE, "bandwidth_verdict", function(args)
     return args.bandwidth >= constraint.threshold(args.threshold) * TOLERANCE
   end, function(row) return ours_refuses(row.args.threshold) end)
 end)

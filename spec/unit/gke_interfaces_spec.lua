@@ -5,8 +5,6 @@ local json = require "aicr.json"
 local raised = require "spec.support.raised"
 local vectors = require "spec.support.vectors"
 
-local FILES = { "gkenet-section7.jsonl", "gkenet-sample.jsonl" }
-
 -- What our error must show for each word of the vectors: a reason, and a part of the message where
 -- one reason covers several rules.
 local WHY = {
@@ -53,7 +51,7 @@ local function refused(row, err)
 end
 
 local function each(op, argument, f)
-  for _, row in ipairs(vectors.rows(FILES, op)) do
+  for _, row in ipairs(vectors.rows(vectors.GKE, op)) do
     it(row.id, function()
       local value = assert(row.args[argument])
       if not row.ok then

@@ -8,8 +8,6 @@ local json = require "aicr.json"
 local recipe = require "aicr.recipe"
 local vectors = require "spec.support.vectors"
 
-local FILES <const> = { "gkenet-section7.jsonl", "gkenet-sample.jsonl" }
-
 -- What a vector calls the rule that rejected -> our reason.
 local REASONS <const> = {
   no_jobs = "no-node-template", no_template = "no-node-template", no_node_job = "no-node-job",
@@ -45,7 +43,7 @@ local function run(row, f)
 end
 
 local function each(op, f)
-  for _, row in ipairs(vectors.rows(FILES, op)) do
+  for _, row in ipairs(vectors.rows(vectors.GKE, op)) do
     it(("%s %s"):format(op, row.id), function() f(row) end)
   end
 end

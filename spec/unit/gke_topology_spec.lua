@@ -5,8 +5,6 @@ local json = require "aicr.json"
 local raised = require "spec.support.raised"
 local vectors = require "spec.support.vectors"
 
-local FILES = { "gkenet-section7.jsonl", "gkenet-sample.jsonl" }
-
 local WHY = {
   parse_nic_info = {
     blank = { "nic-info-missing", "absent or blank" },
@@ -30,7 +28,7 @@ local WORDS = {
 
 for _, op in ipairs { "parse_nic_info", "parse_north_interfaces" } do
   describe(op, function()
-    for _, row in ipairs(vectors.rows(FILES, op)) do
+    for _, row in ipairs(vectors.rows(vectors.GKE, op)) do
       it(row.id, function()
         if row.ok then
           assert.same(row.result, gke[op](row.args.text))
@@ -49,7 +47,7 @@ for _, op in ipairs { "parse_nic_info", "parse_north_interfaces" } do
 end
 
 describe("displaced_interfaces", function()
-  for _, row in ipairs(vectors.rows(FILES, "displaced")) do
+  for _, row in ipairs(vectors.rows(vectors.GKE, "displaced")) do
     it(row.id, function()
       assert.is_true(row.ok)
       local wanted = {}

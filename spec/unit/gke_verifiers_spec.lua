@@ -5,8 +5,6 @@ local json = require "aicr.json"
 local raised = require "spec.support.raised"
 local vectors = require "spec.support.vectors"
 
-local FILES = { "gkenet-section7.jsonl", "gkenet-sample.jsonl" }
-
 -- The rows of gke-tcpxo.md 7.3 and 7.4 carry no word; it stands in the tables there.
 local WORDS = {
   ["M-02"] = "position:1", ["M-03"] = "count", ["M-04"] = "position:5",
@@ -22,7 +20,7 @@ local function shown(pair)
 end
 
 describe("verify_mapping", function()
-  for _, row in ipairs(vectors.rows(FILES, "verify_mapping")) do
+  for _, row in ipairs(vectors.rows(vectors.GKE, "verify_mapping")) do
     it(row.id, function()
       local recorded, deployed = row.args.recorded, row.args.deployed
       if row.ok then
@@ -70,7 +68,7 @@ describe("verify_mapping", function()
 end)
 
 describe("verify_networks_exist", function()
-  for _, row in ipairs(vectors.rows(FILES, "verify_networks_exist")) do
+  for _, row in ipairs(vectors.rows(vectors.GKE, "verify_networks_exist")) do
     it(row.id, function()
       local args = row.args
       if row.ok then

@@ -177,7 +177,7 @@ describe("verify.read_code", function()
 end)
 
 describe("classification", function()
-  for _, row in ipairs(vectors.rows({ "gkenet-section7.jsonl", "gkenet-sample.jsonl" }, "classify")) do
+  for _, row in ipairs(vectors.rows(vectors.GKE, "classify")) do
     local facts = row.args.error
     it(("%s %s"):format(row.id, facts.kind or facts.status), function()
       local details = facts.kind and { transport = recording.transport(facts.kind) }
