@@ -2,6 +2,17 @@
 --- Logs of all_reduce_perf as it prints them, with figures that agree with each other. For specs.
 local M = {}
 
+--- The head of a table, without the blanks at the ends of its lines.
+M.TABLE_HEAD = [[
+#
+#                                                              out-of-place                       in-place
+#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong
+#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)
+]]
+--- The line of the parameters, for the sizes in bytes.
+M.PARAMETERS = "# nThread 1 nGpus 1 minBytes %d maxBytes %d step: 2(factor) warmup iters: 1 iters: 20"
+  .. " agg iters: 1 validation: 1 graph: 0 unalign: 0\n"
+
 local HEAD <const> = "# nccl-tests version 2.19.6 nccl-headers=22907 nccl-library=22807\n"
   .. "# Collective test starting: all_reduce_perf_mpi\n"
   .. "# nThread 1 nGpus 1 minBytes %d maxBytes %d step: 2(factor) warmup iters: 1 iters: 20 agg iters: 1 validation: %d"

@@ -3,16 +3,10 @@
 -- luacheck: no max line length
 require "aicr_native"
 local nccl = require "aicr.nccl"
+local nccl_log = require "spec.support.nccl_log"
 local raised = require "spec.support.raised"
 
-local H <const> = [[
-#
-#                                                              out-of-place                       in-place
-#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong
-#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)
-]]
-local PARAMETERS <const> = "# nThread 1 nGpus 1 minBytes %d maxBytes %d step: 2(factor) warmup iters: 1 iters: 20"
-  .. " agg iters: 1 validation: 1 graph: 0 unalign: 0\n"
+local H <const>, PARAMETERS <const> = nccl_log.TABLE_HEAD, nccl_log.PARAMETERS
 local ROW <const> = "     1048576        262144     float     sum      -1    88.25   11.88   20.79       0    87.50   11.98"
   .. "   20.97       0"
 
