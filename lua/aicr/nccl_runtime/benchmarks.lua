@@ -1,14 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- Which benchmark there is for a platform and an architecture: recipes/platforms/benchmarks.yaml, whose head says how
 --- it is written.
-local errors = require "aicr.native.error"
 local fragment = require "aicr.platform.fragment"
 local json = require "aicr.json"
 local match = require "aicr.platform.match"
 local native = require "aicr.native.platform"
 local sorted_keys = require "aicr.base.sorted_keys"
 local value = require "aicr.platform.value"
-local yaml = require "aicr.yaml"
 
 local M = {}
 
@@ -20,13 +18,7 @@ M.FABRICS = {
   gib = { family = "gib" }, tcpxo = { family = "fastrak" }, socket = { family = "socket" },
 }
 
-local refuse, step = fragment.refuse, fragment.step
-
-local function need_text(at, v)
-  if type(v) ~= "string" or v == "" then
-    refuse(at, "expected text, got %s", value.quoted(type(v) == "table" and json.encode(v) or v))
-  end
-end
+local need_text, refuse, step = fragment.need_text, fragment.refuse, fragment.step
 
 local function need_file(at, v)
   need_text(at, v)
@@ -100,10 +92,8 @@ end
 ---@param file string its name, for messages
 ---@return table for `row_of`, `profile_of`
 function M.load(text, file)
-  local ok, read = pcall(yaml.decode, text, { schema = "recipe" })
-  if not ok then
-    refuse({ file = file }, "%s", errors.is(read) and read.message or tostring(read))
-  elseif not value.is_map(read) or not value.is_list(read.rows) or not value.is_list(read.profiles) then
+  local read = fragment.read(text, file)
+  if not value.is_map(read) or not value.is_list(read.rows) or not value.is_list(read.profiles) then
     refuse({ file = file }, "expected an object with the lists rows and profiles")
   end
   for key in pairs(read) do

@@ -2,7 +2,6 @@
 --- The catalogue of NCCL tests: program, arguments, environment and thresholds by platform,
 --- architecture and test (platform-runtimes.md 6). The data is recipes/platforms/nccl_tests.yaml.
 local constraint = require "aicr.constraint"
-local errors = require "aicr.native.error"
 local fragment = require "aicr.platform.fragment"
 local gke = require "aicr.gke"
 local json = require "aicr.json"
@@ -14,7 +13,6 @@ local nics = require "aicr.platform.nics"
 local runtime = require "aicr.platform.runtime"
 local sorted_keys = require "aicr.base.sorted_keys"
 local value = require "aicr.platform.value"
-local yaml = require "aicr.yaml"
 
 local M = {}
 
@@ -90,10 +88,8 @@ end
 ---@param read_fragment fun(name: string): string?
 ---@return table
 function M.load(text, file, read_fragment)
-  local ok, read = pcall(yaml.decode, text, { schema = "recipe" })
-  if not ok then
-    refuse({ file = file }, "%s", errors.is(read) and read.message or tostring(read))
-  elseif not value.is_map(read) then
+  local read = fragment.read(text, file)
+  if not value.is_map(read) then
     refuse({ file = file }, "expected an object")
   end
   for key in pairs(read) do

@@ -1,14 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- What every GPU node of a platform has to offer for its fabric, read from
 --- recipes/platforms/fabric.yaml, whose head says how it is written.
-local errors = require "aicr.native.error"
 local fragment = require "aicr.platform.fragment"
 local json = require "aicr.json"
 local match = require "aicr.platform.match"
 local native = require "aicr.native.platform"
 local sorted_keys = require "aicr.base.sorted_keys"
 local value = require "aicr.platform.value"
-local yaml = require "aicr.yaml"
 
 local M = {}
 
@@ -17,13 +15,7 @@ M.FILE = "recipes/platforms/fabric.yaml"
 local KNOWN <const> = { GpusPerNode = true, MlnxPerNode = true }
 local TOP <const> = { rows = true, plugins = true }
 
-local refuse, step = fragment.refuse, fragment.step
-
-local function need_text(at, v)
-  if type(v) ~= "string" or v == "" then
-    refuse(at, "expected text, got %s", value.quoted(type(v) == "table" and json.encode(v) or v))
-  end
-end
+local need_text, refuse, step = fragment.need_text, fragment.refuse, fragment.step
 
 local function need_count(at, v)
   if type(v) == "table" and v["$value"] ~= nil then
@@ -121,10 +113,7 @@ end
 ---@param file string its name, for messages
 ---@return table for `needs_of`, `images_of`
 function M.load(text, file)
-  local ok, read = pcall(yaml.decode, text, { schema = "recipe" })
-  if not ok then
-    refuse({ file = file }, "%s", errors.is(read) and read.message or tostring(read))
-  end
+  local read = fragment.read(text, file)
   need_keys({ file = file }, read, TOP)
   need_list({ file = file, key = "rows" }, read.rows, function() end)
   need_list({ file = file, key = "plugins" }, read.plugins, plugin)

@@ -2,6 +2,7 @@
 --- The values of override files: fragments are put in their places once, when a file is read, and
 --- what a run says into what came out, for each run (recipes/overrides/workloadrun.yaml says how
 --- they are written). That is all: no conditions but "is there", no loops, no functions.
+local errors = require "aicr.native.error"
 local json = require "aicr.json"
 local sorted_keys = require "aicr.base.sorted_keys"
 local value = require "aicr.platform.value"
@@ -42,6 +43,29 @@ function M.step(at, key)
   }
 end
 
+--- Refuses what is no text, or an empty one.
+function M.need_text(at, v)
+  if type(v) ~= "string" or v == "" then
+    M.refuse(at, "expected text, got %s", value.quoted(type(v) == "table" and json.encode(v) or v))
+  end
+end
+
+local function decode(at, text, prefix)
+  local ok, read = pcall(yaml.decode, text, { schema = "recipe" })
+  if not ok then
+    M.refuse(at, "%s%s", prefix, errors.is(read) and read.message or tostring(read))
+  end
+  return read
+end
+
+--- The YAML of a file of rows. Raises INVALID_REQUEST/`override` where it is none.
+---@param text string
+---@param file string its name
+---@return any
+function M.read(text, file)
+  return decode({ file = file }, text, "")
+end
+
 local function variable(at, name)
   if type(name) ~= "string" or not at.known[name] then
     M.refuse(at, "%s is nothing that a run says%s", value.quoted(name), value.suggestion(name, sorted_keys(at.known)))
@@ -71,11 +95,7 @@ local function read_fragment(at, name)
   if not source then
     M.refuse(at, "there is no fragment %s", file)
   end
-  local ok, read = pcall(yaml.decode, source, { schema = "recipe" })
-  if not ok then
-    M.refuse(at, "%s: %s", file, type(read) == "table" and read.message or tostring(read))
-  end
-  return read
+  return decode(at, source, file .. ": ")
 end
 
 local resolve

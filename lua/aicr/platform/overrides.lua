@@ -12,14 +12,13 @@ local native = require "aicr.native.platform"
 local runtime = require "aicr.platform.runtime"
 local sorted_keys = require "aicr.base.sorted_keys"
 local value = require "aicr.platform.value"
-local yaml = require "aicr.yaml"
 
 local M = {}
 
 --- The rows that are built in.
 M.FILE = "recipes/overrides/workloadrun.yaml"
 
-local refuse, step = fragment.refuse, fragment.step
+local need_text, refuse, step = fragment.need_text, fragment.refuse, fragment.step
 
 --- What a run says, as rows name it.
 local KNOWN <const> = {
@@ -41,12 +40,6 @@ end
 local function need_list(at, v)
   if not value.is_list(v) then
     refuse(at, "expected a list")
-  end
-end
-
-local function need_text(at, v)
-  if type(v) ~= "string" or v == "" then
-    refuse(at, "expected text, got %s", value.quoted(type(v) == "table" and json.encode(v) or v))
   end
 end
 
@@ -210,10 +203,7 @@ end
 ---@param read_fragment? fun(name: string): string? the text of a fragment; default: those that are built in
 ---@return table rows for `render`
 function M.load(text, file, read_fragment)
-  local ok, read = pcall(yaml.decode, text, { schema = "recipe" })
-  if not ok then
-    refuse({ file = file }, "%s", errors.is(read) and read.message or tostring(read))
-  end
+  local read = fragment.read(text, file)
   local at = { file = file, key = "rows", known = KNOWN, fragment = read_fragment or M.fragment, stack = {} }
   need_map({ file = file }, read)
   for key in pairs(read) do
