@@ -9,11 +9,13 @@ local k8s = require "aicr.native.k8s"
 local kept = require "aicr.ctx.kept"
 local native = require "aicr.native.task"
 local no_log = require "aicr.ctx.k8s.no_log"
+local stream = require "aicr.ctx.k8s.stream"
+
+local close, pause, rest = stream.close, stream.pause, stream.rest
 
 local M = {}
 
 local WHAT <const> = "ctx.k8s:logs"
-local BACKOFF_MS <const>, BACKOFF_MAX_MS <const> = 1000, 30000
 -- How much earlier than the last line is asked for: lines of stdout and stderr may change places, clocks may step.
 local MARGIN_MS <const> = 10000
 -- A recording does not change: after so many failures there will be no answer.
@@ -25,25 +27,6 @@ local STAMP <const> = "^%d%d%d%d%-%d%d%-%d%dT[%d:.]+[Z+-][%d:]*"
 
 local log = {}
 log.__index = log
-
-local function close(self)
-  local closing = self.closing
-  self.stream, self.closing = nil, nil
-  if closing then
-    closing:close()
-  end
-end
-
-local function rest(self, ms)
-  if not native.recording() then
-    native.sleep(self.ends and math.max(0, math.min(ms, self.ends - native.monotonic())) or ms)
-  end
-end
-
-local function pause(self)
-  self.failures = self.failures + 1
-  rest(self, math.min(BACKOFF_MAX_MS, BACKOFF_MS << math.min(self.failures - 1, 5)))
-end
 
 local function gap(self, why, cause)
   close(self)
@@ -179,7 +162,7 @@ local function after_follow(self)
     if understand(self) then
       break
     end
-    rest(self, BACKOFF_MS)
+    rest(self, stream.BACKOFF_MS)
   end
 end
 

@@ -5,10 +5,12 @@ local errors = require "aicr.native.error"
 local k8s = require "aicr.native.k8s"
 local kept = require "aicr.ctx.kept"
 local native = require "aicr.native.task"
+local stream = require "aicr.ctx.k8s.stream"
+
+local close, pause = stream.close, stream.pause
 
 local M = {}
 
-local BACKOFF_MS <const>, BACKOFF_MAX_MS <const> = 1000, 30000
 -- Seconds after which a server ends a watch that nothing else ended; different watches end at different times.
 local WATCH_S <const>, WATCH_MORE_S <const> = 300, 300
 
@@ -114,23 +116,6 @@ local function open(self)
   })
 end
 
-local function close(self)
-  local closing = self.closing
-  self.stream, self.closing = nil, nil
-  if closing then
-    closing:close()
-  end
-end
-
-local function pause(self, ms)
-  if native.recording() then
-    return
-  end
-  self.failures = self.failures + 1
-  local wait = ms or math.min(BACKOFF_MAX_MS, BACKOFF_MS << math.min(self.failures - 1, 5))
-  native.sleep(self.ends and math.max(0, math.min(wait, self.ends - native.monotonic())) or wait)
-end
-
 -- The version is too old: begins anew, with a pause where that has just been done.
 local function expired(self)
   self.version = nil
@@ -173,7 +158,7 @@ local function told_error(self, status)
   elseif code == 429 or code >= 500 then
     local after = details.retryAfterSeconds
     local told = math.type(after) == "integer" and after > 0
-    pause(self, told and math.min(after, BACKOFF_MAX_MS // 1000) * 1000 or nil)
+    pause(self, told and math.min(after, stream.BACKOFF_MAX_MS // 1000) * 1000 or nil)
   else
     error(errors.new {
       code = code == 403 and "UNAUTHORIZED" or "INTERNAL", reason = code == 403 and "forbidden" or "watch-ended",
@@ -222,7 +207,7 @@ local function read(self)
     take_event(self, event)
   else
     close(self)
-    pause(self, BACKOFF_MS)
+    pause(self, stream.BACKOFF_MS)
   end
 end
 
