@@ -3,6 +3,7 @@
 #define SPEC_C_LIVE_ASKER_H
 
 #include <signal.h>
+#include <stdlib.h>
 
 #include "kube/call.h"
 #include "kube/live_internal.h"
@@ -224,6 +225,17 @@ static inline void test_live_row(void **state)
 }
 
 /* As the program does. */
+/* What the environment says of proxies is not for tests. */
+static inline void forget_proxies(void)
+{
+  static const char *const names[] = {
+      "http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy",
+      "ALL_PROXY",  "no_proxy",    "NO_PROXY"};
+  for (size_t i = 0; i < COUNT(names); i++) {
+    unsetenv(names[i]);
+  }
+}
+
 static inline int ignore_pipe(void **state)
 {
   (void)state;

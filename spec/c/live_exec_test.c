@@ -220,12 +220,7 @@ static void test_proxy_refuses(void **state)
 
 static int begin(void **state)
 {
-  static const char *const names[] = {
-      "http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy",
-      "ALL_PROXY",  "no_proxy",    "NO_PROXY"};
-  for (size_t i = 0; i < COUNT(names); i++) {
-    unsetenv(names[i]);
-  }
+  forget_proxies();
   wire_pki_make(&pki);
   folder_make(&disk);
   return ignore_pipe(state);
