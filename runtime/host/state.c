@@ -319,7 +319,8 @@ static void push_user_globals(lua_State *L)
   lua_setmetatable(L, -2);
 }
 
-void aicr_push_user_env(lua_State *L)
+/* Pushes the environment of user code; it is one a state.        [-0, +1, m] */
+static void push_user_env(lua_State *L)
 {
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &ENV_KEY) == LUA_TTABLE)
     return;
@@ -368,7 +369,7 @@ int aicr_load_user(lua_State *L, const char *text, size_t len, const char *path)
   }
   if (status != LUA_OK)
     return status;
-  aicr_push_user_env(L);
+  push_user_env(L);
   if (!lua_setupvalue(L, -2, 1))
     lua_pop(L, 1);
   return LUA_OK;

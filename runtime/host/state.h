@@ -50,13 +50,10 @@ lua_State *aicr_state_new(struct aicr_memory *memory,
                           const struct aicr_roots *roots, void *owner);
 void *aicr_state_owner(lua_State *L);
 
-/* Pushes the environment of user code: copies of the allowed globals, writing
- * or reading an unknown one raises, `require` finds the public aicr.* modules
- * and files below the roots.                                   [-0, +1, m] */
-void aicr_push_user_env(lua_State *L);
-
-/* Loads user text (never bytecode) as a chunk with that environment; a "#!"
- * first line and a BOM are accepted. Pushes the chunk or a message.
+/* Loads user text (never bytecode) as a chunk whose environment has copies of
+ * the allowed globals: writing or reading an unknown one raises, `require`
+ * finds the public aicr.* modules and files below the roots. A "#!" first line
+ * and a BOM are accepted. Pushes the chunk or a message.
  *                                                              [-0, +1, m] */
 int aicr_load_user(lua_State *L, const char *text, size_t len,
                    const char *path);

@@ -135,8 +135,7 @@ void kube_rec_give_undecided(struct kube_answer *a,
 }
 
 /* What was recorded cannot be read any more. */
-void kube_rec_give_unreadable(struct kube_answer *a,
-                              const struct aicr_error *why)
+static void give_unreadable(struct kube_answer *a, const struct aicr_error *why)
 {
   aicr_buf_free(&a->body);
   a->http = 0;
@@ -177,7 +176,7 @@ void kube_rec_give_object(struct kube_answer *a, const struct kube_rec_store *s,
   }
   bool same = kube_rec_texts_end(&texts, text == NULL ? NULL : &bad);
   if (text == NULL || !same) {
-    kube_rec_give_unreadable(a, &bad);
+    give_unreadable(a, &bad);
   } else if (a->body.failed) {
     kube_rec_give_no_memory(a);
   }
@@ -349,7 +348,7 @@ static void write_page(struct kube_answer *a, const struct kube_rec_store *s,
   set_head(a, 200, JSON);
   aicr_buf_adds(&a->body, "{\"items\":[");
   if (!fill_page(&p, l->set, &next, &bad)) {
-    kube_rec_give_unreadable(a, &bad);
+    give_unreadable(a, &bad);
     return;
   }
   bool last = next >= l->set->count && !l->partial;
@@ -389,7 +388,7 @@ void kube_rec_give_blob(struct kube_answer *a, const struct kube_rec_store *s,
   struct aicr_error bad;
   set_head(a, 200, type);
   if (!kube_rec_blob_read(s, blob, &a->body, &bad)) {
-    kube_rec_give_unreadable(a, &bad);
+    give_unreadable(a, &bad);
   } else if (q != NULL) {
     kube_log_cut(q, &a->body);
   }

@@ -24,10 +24,6 @@ void kube_rec_give_not_indexed(struct kube_answer *a,
 void kube_rec_give_undecided(struct kube_answer *a,
                              const struct kube_request *rq);
 
-/* What was recorded cannot be read any more. */
-void kube_rec_give_unreadable(struct kube_answer *a,
-                              const struct aicr_error *why);
-
 /* The 404 of an object that is not there. */
 void kube_rec_give_absent(struct kube_answer *a, const struct kube_request *rq);
 

@@ -91,12 +91,8 @@ local function unknown_key(items, key, source, problems, what)
   }
 end
 
---- Gives one item one value; what is refused becomes a problem.
---- @param item table
---- @param key string
---- @param given any text or a Lua value
---- @param source aicr.source
-function M.assign(item, key, given, source, problems)
+-- Gives one item one value (text or a Lua value); what is refused becomes a problem.
+local function assign(item, key, given, source, problems)
   local decl = declared(item)[key]
   if not decl and key == "timeout" then
     assign_timeout(item, given, source, problems)
@@ -132,7 +128,7 @@ function M.assign_named(items, check, key, given, source, problems)
   for i, item in ipairs(items) do
     names[i] = item.name
     if item.name == check then
-      M.assign(item, key, given, source, problems)
+      assign(item, key, given, source, problems)
       found = true
     end
   end
@@ -148,7 +144,7 @@ function M.assign_all(items, key, given, source, problems)
   local found = false
   for _, item in ipairs(items) do
     if declared(item)[key] then
-      M.assign(item, key, given, source, problems)
+      assign(item, key, given, source, problems)
       found = true
     end
   end
@@ -240,7 +236,7 @@ function M.entries(items, problems)
   for _, item in ipairs(items) do
     local source = { from = "suite", by = item.suite and item.suite.path or item.path }
     for _, key in ipairs(sorted_keys(item.set)) do
-      M.assign(item, key, item.set[key], source, problems)
+      assign(item, key, item.set[key], source, problems)
     end
   end
 end

@@ -127,10 +127,9 @@ local function rules_of(entries)
   return rules
 end
 
---- The least roles that hold the rights of all.
---- @param rights table list of rights
---- @return table list of {namespace (nil: a cluster role), rules = {{group, resources, verbs} | {paths, verbs}}}
-function M.roles(rights)
+-- The least roles that hold the rights of all: a list of
+-- {namespace (nil: a cluster role), rules = {{group, resources, verbs} | {paths, verbs}}}
+local function roles_of(rights)
   local scopes, roles = {}, {}
   for _, right in ipairs(rights) do
     add(scopes, right)
@@ -354,7 +353,7 @@ end
 --- @return integer exit code
 function M.print(job, host, terminal)
   M.wanted(job)
-  local roles, name = M.roles(M.all(job, host)), name_of(job)
+  local roles, name = roles_of(M.all(job, host)), name_of(job)
   local out
   if job.reports.format == "json" then
     out = as_json(name, roles)

@@ -91,10 +91,8 @@ local function fault(code, reason, fmt, ...)
   return nil, { code = code, reason = reason, message = fmt:format(...) }
 end
 
---- A node selector as it is written: "k=v,k=v", keys sorted.
----@param selector table
----@return string
-function M.selector_text(selector)
+-- A node selector as it is written: "k=v,k=v", keys sorted.
+local function selector_text(selector)
   local terms = {}
   for key, wanted in pairs(selector) do
     terms[#terms + 1] = ("%s=%s"):format(key, wanted)
@@ -116,7 +114,7 @@ local function by_selector(nodes, selector)
   local kept = keep(nodes, function(node) return has_labels(node, selector) end)
   if #kept == 0 then
     return fault("INTERNAL", "no-gpu-nodes", "none of %d GPU nodes has the labels %s", #nodes,
-      M.selector_text(selector))
+      selector_text(selector))
   end
   return kept
 end

@@ -111,7 +111,7 @@ end
 --- Reads the table. Raises INVALID_REQUEST/`override` with file, row and key.
 ---@param text string YAML
 ---@param file string its name, for messages
----@return table for `needs_of`, `images_of`
+---@return {rows: table[], plugins: table[]}
 function M.load(text, file)
   local read = fragment.read(text, file)
   need_keys({ file = file }, read, TOP)
@@ -128,15 +128,21 @@ local function append(list, more)
   table.move(value.list(more), 1, #value.list(more), #list + 1, list)
 end
 
---- What the rows ask of a node, all that match together.
----@param all table what `load` gave
+local built_in
+
+local function table_of_binary()
+  built_in = built_in or M.load(native.data "platforms/fabric.yaml", M.FILE)
+  return built_in
+end
+
+--- What every GPU node has to offer there: what all rows that match ask for together.
 ---@param name string the platform
 ---@param arch string
 ---@param sizes {GpusPerNode: integer, MlnxPerNode: integer}
 ---@return aicr.platform.Fabric
-function M.needs_of(all, name, arch, sizes)
+function M.fabric(name, arch, sizes)
   local out = { rows = json.array(), resources = json.array(), classes = json.array(), claimed_gpus = false }
-  for _, row in ipairs(all.rows) do
+  for _, row in ipairs(table_of_binary().rows) do
     if match.matches(row.when, { Platform = name, GPUArchitecture = arch }) then
       local made = fragment.render(row, sizes)
       out.rows[#out.rows + 1] = row.name
@@ -152,43 +158,18 @@ function M.needs_of(all, name, arch, sizes)
   return out
 end
 
---- The images of the plug-ins that offer a resource; none: no plug-in is known.
----@param all table what `load` gave
+--- The last path segments of the images of the device plug-ins that offer a resource; none: no plug-in is known.
 ---@param resource string
 ---@return string[] images
 ---@return string[] except how containers begin that are something else
-function M.images_of(all, resource)
-  for _, row in ipairs(all.plugins) do
+function M.plugin_images(resource)
+  for _, row in ipairs(table_of_binary().plugins) do
     local prefix = row.resource:match "^(.*)%*$"
     if row.resource == resource or prefix and resource:sub(1, #prefix) == prefix then
       return row.images, row.except or {}
     end
   end
   return {}, {}
-end
-
-local built_in
-
-local function table_of_binary()
-  built_in = built_in or M.load(native.data "platforms/fabric.yaml", M.FILE)
-  return built_in
-end
-
---- What every GPU node has to offer there.
----@param name string the platform
----@param arch string
----@param sizes {GpusPerNode: integer, MlnxPerNode: integer}
----@return aicr.platform.Fabric
-function M.fabric(name, arch, sizes)
-  return M.needs_of(table_of_binary(), name, arch, sizes)
-end
-
---- The last path segments of the images of the device plug-ins that offer a resource.
----@param resource string
----@return string[] images
----@return string[] except how containers begin that are something else
-function M.plugin_images(resource)
-  return M.images_of(table_of_binary(), resource)
 end
 
 return M
