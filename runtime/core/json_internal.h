@@ -2,6 +2,11 @@
 #ifndef AICR_CORE_JSON_INTERNAL_H
 #define AICR_CORE_JSON_INTERNAL_H
 
+#include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #include "core/json_reader.h"
 
 /* What the files of the reader share, and the one that cuts lists with it. */
@@ -57,5 +62,62 @@ const char *aicr_json_kept(const struct aicr_json_reader *r);
  * key when the state is ST_COLON. */
 enum aicr_json_token aicr_json_begin_string(struct aicr_json_reader *r);
 enum aicr_json_token aicr_json_resume_string(struct aicr_json_reader *r);
+
+/* Behind white space. */
+const char *aicr_json_past_space(const char *p, const char *end);
+
+#define AICR_BYTES(c) (UINT64_C(0x0101010101010101) * (c))
+
+/* The first byte of [p, end) that is '"', '\\', a control character or not
+ * ASCII. */
+static inline const char *aicr_json_plain_end(const char *p, const char *end)
+{
+#ifdef __SSE2__
+  const __m128i quotes = _mm_set1_epi8('"'), slashes = _mm_set1_epi8('\\');
+  const __m128i blank = _mm_set1_epi8(0x20);
+
+  /* A byte that is not ASCII is negative, and so below a blank. */
+  while (end - p >= 16) {
+    __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
+    __m128i bad = _mm_or_si128(
+        _mm_or_si128(_mm_cmpeq_epi8(v, quotes), _mm_cmpeq_epi8(v, slashes)),
+        _mm_cmplt_epi8(v, blank));
+    int mask = _mm_movemask_epi8(bad);
+
+    if (mask)
+      return p + __builtin_ctz((unsigned)mask);
+    p += 16;
+  }
+#endif
+  while (end - p >= 8) {
+    uint64_t w, quote, slash, hit;
+
+    memcpy(&w, p, sizeof(w));
+    quote = w ^ AICR_BYTES('"');
+    slash = w ^ AICR_BYTES('\\');
+    /* x - 1 & ~x has its high bit set where x is 0; the lowest such byte is
+     * exact, which is the one that counts. */
+    hit = ((quote - AICR_BYTES(1)) & ~quote) |
+          ((slash - AICR_BYTES(1)) & ~slash) | ((w - AICR_BYTES(0x20)) & ~w) |
+          w;
+    hit &= AICR_BYTES(0x80);
+    if (hit) {
+#if defined(__GNUC__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+      return p + __builtin_ctzll(hit) / 8;
+#else
+      break;
+#endif
+    }
+    p += 8;
+  }
+  while (p < end) {
+    unsigned char c = (unsigned char)*p;
+
+    if (c < 0x20 || c >= 0x80 || c == '"' || c == '\\')
+      break;
+    p++;
+  }
+  return p;
+}
 
 #endif

@@ -384,6 +384,17 @@ static bool begin_item(struct aicr_json_list *l, enum aicr_json_token token)
   return true;
 }
 
+/* The next token that says something of the list or of what an item is; the
+ * rest of an item is handed out as it stands. */
+static enum aicr_json_token next_token(struct aicr_json_list *l)
+{
+  struct aicr_json_reader *r = &l->reader;
+
+  if (l->state != IN_ITEM || takes_texts(l))
+    return aicr_json_next(r);
+  return aicr_json_skip(r, l->in_metadata ? DEPTH_OF_METADATA : DEPTH_OF_ITEM);
+}
+
 enum aicr_json_list_result aicr_json_list_next(struct aicr_json_list *l)
 {
   struct aicr_json_reader *r = &l->reader;
@@ -394,11 +405,8 @@ enum aicr_json_list_result aicr_json_list_next(struct aicr_json_list *l)
     aicr_buf_reset(&l->raw);
   }
   for (;;) {
-    enum aicr_json_token token;
+    enum aicr_json_token token = next_token(l);
 
-    /* The rest of an item is handed out as it stands. */
-    r->discard = l->state == IN_ITEM && !takes_texts(l);
-    token = aicr_json_next(r);
     if (token == AICR_JSON_ERROR)
       return AICR_LIST_ERROR;
     if (token == AICR_JSON_END)

@@ -168,15 +168,8 @@ struct projection {
 /* Behind the value whose first token was read; false after an error. */
 static bool skip(struct projection *p, enum aicr_json_token token)
 {
-  unsigned depth = p->reader.depth;
-
-  if (token == AICR_JSON_OBJECT_BEGIN || token == AICR_JSON_ARRAY_BEGIN) {
-    p->reader.discard = true;
-    do
-      token = aicr_json_next(&p->reader);
-    while (token != AICR_JSON_ERROR && p->reader.depth >= depth);
-    p->reader.discard = false;
-  }
+  if (token == AICR_JSON_OBJECT_BEGIN || token == AICR_JSON_ARRAY_BEGIN)
+    token = aicr_json_skip(&p->reader, p->reader.depth - 1);
   return token != AICR_JSON_ERROR;
 }
 

@@ -318,11 +318,9 @@ static enum aicr_json_token begin_value(struct aicr_json_reader *r, char c)
   }
 }
 
-static void skip_space(struct aicr_json_reader *r)
+const char *aicr_json_past_space(const char *p, const char *end)
 {
   static const char blanks[8] = {' ', ' ', ' ', ' ', ' ', ' ', ' ', ' '};
-  const char *p = r->chunk + r->chunk_pos;
-  const char *end = r->chunk + r->chunk_len;
 
   for (; p < end; p++) {
     if (*p == '\n') {
@@ -333,6 +331,14 @@ static void skip_space(struct aicr_json_reader *r)
       break;
     }
   }
+  return p;
+}
+
+static void skip_space(struct aicr_json_reader *r)
+{
+  const char *p =
+      aicr_json_past_space(r->chunk + r->chunk_pos, r->chunk + r->chunk_len);
+
   r->chunk_pos = (size_t)(p - r->chunk);
 }
 

@@ -89,6 +89,11 @@ void aicr_json_finish(struct aicr_json_reader *r);
 
 enum aicr_json_token aicr_json_next(struct aicr_json_reader *r);
 
+/* As aicr_json_next() until no more than `depth` containers are open, fewer
+ * than now: the same checks, but nobody wants what is in between. The token
+ * that ends the last of them, ERROR, or MORE: then call it again. */
+enum aicr_json_token aicr_json_skip(struct aicr_json_reader *r, unsigned depth);
+
 /* Reads a whole text and discards the values: the syntax check. */
 bool aicr_json_check(const char *data, size_t len,
                      enum aicr_json_profile profile, unsigned max_depth,

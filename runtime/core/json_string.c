@@ -7,42 +7,6 @@
 
 #define REPLACEMENT "\xEF\xBF\xBD"
 
-#define BYTES(c) (UINT64_C(0x0101010101010101) * (c))
-
-/* The first byte of [p, end) that is '"', '\\', a control character or not
- * ASCII. */
-static const char *plain_end(const char *p, const char *end)
-{
-  while (end - p >= 8) {
-    uint64_t w, quote, slash, hit;
-
-    memcpy(&w, p, sizeof(w));
-    quote = w ^ BYTES('"');
-    slash = w ^ BYTES('\\');
-    /* x - 1 & ~x has its high bit set where x is 0; the lowest such byte is
-     * exact, which is the one that counts. */
-    hit = ((quote - BYTES(1)) & ~quote) | ((slash - BYTES(1)) & ~slash) |
-          ((w - BYTES(0x20)) & ~w) | w;
-    hit &= BYTES(0x80);
-    if (hit) {
-#if defined(__GNUC__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-      return p + __builtin_ctzll(hit) / 8;
-#else
-      break;
-#endif
-    }
-    p += 8;
-  }
-  while (p < end) {
-    unsigned char c = (unsigned char)*p;
-
-    if (c < 0x20 || c >= 0x80 || c == '"' || c == '\\')
-      break;
-    p++;
-  }
-  return p;
-}
-
 static enum aicr_json_token string_done(struct aicr_json_reader *r,
                                         const char *text, size_t len)
 {
@@ -245,7 +209,7 @@ static bool step_not_ascii(struct aicr_json_reader *r)
 static bool step_plain(struct aicr_json_reader *r)
 {
   const char *p = r->chunk + r->chunk_pos;
-  const char *end = plain_end(p, r->chunk + r->chunk_len);
+  const char *end = aicr_json_plain_end(p, r->chunk + r->chunk_len);
   size_t n = (size_t)(end - p);
 
   if (n > 0 && (!lone_surrogate(r) || !aicr_json_keep(r, p, n)))
@@ -300,7 +264,7 @@ enum aicr_json_token aicr_json_begin_string(struct aicr_json_reader *r)
     uint32_t cp;
     size_t n;
 
-    p = plain_end(p, end);
+    p = aicr_json_plain_end(p, end);
     if (p == end || (unsigned char)*p < 0x80)
       break;
     n = aicr_utf8_decode(p, (size_t)(end - p), &cp);

@@ -171,7 +171,9 @@ enum kube_rec_scan_result kube_rec_scan_next(struct kube_rec_scan *s)
 {
   struct aicr_json_reader *r = &s->reader;
   for (;;) {
-    enum aicr_json_token token = aicr_json_next(r);
+    enum aicr_json_token token = s->in_items && r->depth > DEPTH_METADATA
+                                     ? aicr_json_skip(r, DEPTH_METADATA)
+                                     : aicr_json_next(r);
     if (token == AICR_JSON_ERROR) {
       return REC_SCAN_ERROR;
     }
