@@ -7,7 +7,8 @@ local value = require "aicr.platform.value"
 
 -- What is read of each node: of thousands, the rest would be most of the work.
 local FIELDS <const> = {
-  "spec.providerID", "status.allocatable", "status.capacity", 'metadata.labels["cloud.google.com/gke-accelerator"]',
+  "spec.providerID", 'status.allocatable["nvidia.com/gpu"]', 'status.capacity["nvidia.com/gpu"]',
+  'metadata.labels["cloud.google.com/gke-accelerator"]',
   'metadata.labels["nvidia.com/gpu.present"]', 'metadata.labels["feature.node.kubernetes.io/pci-10de.present"]',
   'metadata.labels["kubernetes.io/hostname"]', 'metadata.labels["nke.nvidia.com/site-name"]',
   'metadata.labels["node-role.together.ai/worker"]', "metadata.name",

@@ -94,10 +94,27 @@ local function taints_of(object)
   return out, others
 end
 
+-- True where the extended resources are those of the node before, as of most of thousands.
+local function as_before(allocatable, last, size)
+  local n = 0
+  for name, amount in pairs(allocatable) do
+    if is_extended(name) then
+      n = n + 1
+      if last[name] ~= amount then
+        return false
+      end
+    end
+  end
+  return n == size
+end
+
 -- What a node offers of extended resources. Nodes that offer the same share one table: there are
 -- thousands of them.
 local function offers_of(status, known)
   local names, kept = {}, {}
+  if known.last and as_before(status.allocatable or names, known.last, known.size) then
+    return known.last
+  end
   for name, amount in pairs(status.allocatable or {}) do
     if is_extended(name) then
       names[#names + 1] = ("%s=%s"):format(name, amount)
@@ -106,8 +123,9 @@ local function offers_of(status, known)
   end
   table.sort(names)
   local key = table.concat(names, " ")
-  known[key] = known[key] or kept
-  return known[key]
+  known.by_key[key] = known.by_key[key] or kept
+  known.last, known.size = known.by_key[key], #names
+  return known.last
 end
 
 -- What of a node says its platform, for those who have to find out.
@@ -159,7 +177,7 @@ end
 ---@return aicr.fleet.Node[]
 function M.list(ctx)
   local selector = table.concat(ctx.params.node_selector, ",")
-  local nodes, known, first = {}, {}, "\255"
+  local nodes, known, first = {}, { by_key = {} }, "\255"
   for object in ctx.k8s:each("nodes", { label = selector ~= "" and selector or nil, fields = FIELDS }) do
     local one = shape.read("node", object, reduce, known)
     first = note_platform(ctx, one, object, first)
