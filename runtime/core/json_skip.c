@@ -22,7 +22,8 @@ static const char *past_string(const char *p, const char *end)
 {
   const char *close = aicr_json_plain_end(p + 1, end);
 
-  return close < end && *close == '"' && close - p <= (ptrdiff_t)AICR_JSON_STRING_MAX
+  return close < end && *close == '"' &&
+                 close - p <= (ptrdiff_t)AICR_JSON_STRING_MAX
              ? close + 1
              : NULL;
 }
