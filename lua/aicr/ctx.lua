@@ -72,14 +72,16 @@ local function read_only(t, what, known, more)
   })
 end
 
--- The method, which is refused on any self but `own`: with a dot for a colon the arguments are not where they seem.
-local function method(own, name, fn)
+-- The method of `own`, refused on any other self: with a dot for a colon the arguments are not where they seem.
+-- @param what string "ctx" or "ctx.k8s"
+-- @param first any what fn gets in the place of self
+local function method(own, what, name, fn, first)
   return function(self, ...)
     if not rawequal(self, own) then
-      error(("bad argument #1 to 'ctx:%s' (ctx expected, got %s; call it with a colon)"):format(name,
+      error(("bad argument #1 to '%s:%s' (%s expected, got %s; call it with a colon)"):format(what, name, what,
         type(self) == "table" and "another table" or type(self)), 2)
     end
-    return fn(self, ...)
+    return fn(first, ...)
   end
 end
 
@@ -100,14 +102,7 @@ local function new_k8s(env)
       if not file then
         return nil
       end
-      local fn = require(file)[key]
-      t[key] = function(self, ...)
-        if not rawequal(self, own) then
-          error(("bad argument #1 to 'ctx.k8s:%s' (ctx.k8s expected, got %s; call it with a colon)"):format(key,
-            type(self) == "table" and "another table" or type(self)), 2)
-        end
-        return fn(env, ...)
-      end
+      t[key] = method(own, "ctx.k8s", key, require(file)[key], env)
       return t[key]
     end,
   })
@@ -136,14 +131,14 @@ function M.new(spec, declared, deferred)
     run_id = or_nil(context.run_id),
     seed = seed,
     k8s = new_k8s { run_id = or_nil(context.run_id), deferred = deferred },
-    defer = method(own, "defer", defer_into(deferred)),
+    defer = method(own, "ctx", "defer", defer_into(deferred), own),
   }
   local known = { recipe = true, platform = true, namespace = true, run_id = true }
   return setmetatable(own, {
     __index = function(_, key)
       local v = fields[key]
       if v == nil and METHODS[key] then
-        v = method(own, key, require(METHODS[key])[key])
+        v = method(own, "ctx", key, require(METHODS[key])[key], own)
         fields[key] = v
       elseif v == nil and not known[key] then
         error(("ctx has no '%s'%s"):format(tostring(key), near(key, fields, METHODS, known)), 2)

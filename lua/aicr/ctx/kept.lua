@@ -24,4 +24,12 @@ function M.clip(s, max)
   return s:sub(1, n) .. "…"
 end
 
+--- What was seen as text of at most 1 KiB: an object may show itself, but must not get in the way of the verdict.
+-- @param seen any
+-- @return string
+function M.shown(seen)
+  local ok, words = pcall(tostring, seen)
+  return ok and M.clip(words, 1024) or "a " .. type(seen)
+end
+
 return M

@@ -194,12 +194,6 @@ end
 
 local EVENTUALLY <const> = { timeout = true, every = true, reason = true, fix = true, why = true }
 
--- An object may show itself, but must not get in the way of the verdict.
-local function shown(seen)
-  local ok, words = pcall(tostring, seen)
-  return ok and clip(words, NAME_MAX) or "a " .. type(seen)
-end
-
 --- Polls until fn returns true; its second result is shown as "last seen". When the time is over the check fails.
 -- An error inside fn ends the check. A recording is polled as often as the run was that it is of, without waiting.
 -- @param what string what is waited for
@@ -226,7 +220,7 @@ function ctx:eventually(what, opts, fn)
       return
     end
     if seen ~= nil then
-      native.seen(wait, (shown(seen):gsub("%z", " ")))
+      native.seen(wait, (kept.shown(seen):gsub("%z", " ")))
     end
     polls = polls + 1
     local waited = virtual and polls * every or native.monotonic() - began
@@ -234,7 +228,7 @@ function ctx:eventually(what, opts, fn)
       note {
         kind = "fail", code = "TIMEOUT", reason = opts.reason or "never-true", why = opts.why, fix = opts.fix,
         message = ("%s: not true after %s%s"):format(what, opts.timeout,
-          seen ~= nil and ", last seen: " .. shown(seen) or ""),
+          seen ~= nil and ", last seen: " .. kept.shown(seen) or ""),
       }
       error(native.STOP, 0)
     end

@@ -92,7 +92,7 @@ function M.can(_, verb, resource, opts)
   return status.allowed, type(status.reason) == "string" and status.reason or "", served
 end
 
---- The text behind a path that is no resource's, such as "/readyz?verbose" without its query.
+--- The text behind a path that is no resource's, such as "/readyz".
 -- @param path string "/…", covered by a need `get /path`
 -- @return string
 function M.get_raw(_, path)
@@ -108,18 +108,12 @@ local function wait_for_gone(object)
   return object == nil, "it is still there"
 end
 
--- What was seen as text: an object may show itself, but must not get in the way.
-local function shown(seen)
-  local ok, words = pcall(tostring, seen)
-  return ok and kept.clip(words, 1024) or "a " .. type(seen)
-end
-
 -- The test, which also tells what it saw to who asks what the check waits for.
 local function telling(wait, test)
   return function(object)
     local done, seen = test(object)
     if not done and seen ~= nil then
-      native.seen(wait, (shown(seen):gsub("%z", " ")))
+      native.seen(wait, (kept.shown(seen):gsub("%z", " ")))
     end
     return done, seen
   end
@@ -229,7 +223,7 @@ local function never_true(resource, name, namespace, wanted, timeout, seen)
     code = "TIMEOUT", reason = "never-true",
     message = ("%s %s: %s for %s; last seen: %s"):format(resource, place(name, namespace),
       native.recording() and "not so in the recording; waited" or timeout and "waited " .. timeout or "waited",
-      type(wanted) == "string" and wanted or "the wanted state", shown(seen)),
+      type(wanted) == "string" and wanted or "the wanted state", kept.shown(seen)),
   }
 end
 
