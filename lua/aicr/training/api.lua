@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- Requests of `aicr.training`. They need what its `needs` declare, as those of a check; what they make is not removed
 --- one by one at the end: the namespace goes, and takes it along.
+local clean = require "aicr.ctx.k8s.clean"
 local errors = require "aicr.native.error"
 local json = require "aicr.json"
 local k8s = require "aicr.native.k8s"
@@ -12,7 +13,7 @@ local time = require "aicr.time"
 local M = {}
 
 -- Labels as those of ctx.k8s:create: `aicr-run doctor` finds leftovers by them.
-M.MANAGED_BY, M.NAME, M.RUN = "app.kubernetes.io/managed-by", "aicr-run", "aicr-run/run"
+M.MANAGED_BY, M.NAME, M.RUN = clean.MANAGED_BY, clean.NAME, clean.RUN
 -- Names the one run of a check: a run's id is the same in each of its checks and tries.
 M.HOLDER = "aicr-run/holder"
 
@@ -70,9 +71,7 @@ function M.is(err, ...)
   return false
 end
 
-function M.is_absent(err)
-  return M.is(err, "not-found") and err.verdict == true
-end
+M.is_absent = clean.is_absent
 
 --- Any request of the client.
 function M.call(request)

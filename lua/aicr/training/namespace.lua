@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- The namespace of a run (gke-tcpxo.md 5.6, rows 1 and 2; 5.10): made or reclaimed, and removed with what is in it.
-local attempt = require "aicr.base.attempt"
 local api = require "aicr.training.api"
+local attempt = require "aicr.base.attempt"
 local errors = require "aicr.native.error"
 local lock_of = require "aicr.training.lock"
 local native = require "aicr.native.task"

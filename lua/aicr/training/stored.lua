@@ -10,6 +10,9 @@ local M = {}
 -- Paths in a message.
 local SHOWN_MAX <const> = 6
 
+-- Where even a single value that was not sent is none of the server's defaults: it goes before what the runtime says.
+local STRICT <const> = { ["spec.trainer"] = true }
+
 local compare
 
 local function join(path, key)
@@ -35,19 +38,19 @@ local function is_same_amount(sent, stored, path)
   return ok and order == 0
 end
 
-local function compare_maps(sent, stored, path, strict, found)
+local function compare_maps(sent, stored, path, found)
   for key, member in pairs(sent) do
     if value.opt(member) == nil then
       goto continue
     elseif stored[key] == nil and not is_nothing(member) then
       found[#found + 1] = join(path, key)
     elseif stored[key] ~= nil then
-      compare(member, stored[key], join(path, key), strict, found)
+      compare(member, stored[key], join(path, key), found)
     end
     ::continue::
   end
   for key, member in pairs(stored) do
-    if value.opt(sent[key]) == nil and (strict[path] or not is_default(member)) then
+    if value.opt(sent[key]) == nil and (STRICT[path] or not is_default(member)) then
       found[#found + 1] = join(path, key)
     end
   end
@@ -63,7 +66,7 @@ local function are_named(list)
   return true
 end
 
-local function compare_lists(sent, stored, path, strict, found)
+local function compare_lists(sent, stored, path, found)
   if #sent ~= #stored then
     found[#found + 1] = path
     return
@@ -78,23 +81,20 @@ local function compare_lists(sent, stored, path, strict, found)
     if other == nil then
       found[#found + 1] = at
     else
-      compare(member, other, at, strict, found)
+      compare(member, other, at, found)
     end
   end
 end
 
-function compare(sent, stored, path, strict, found)
+function compare(sent, stored, path, found)
   if value.is_list(sent) and value.is_list(stored) then
-    compare_lists(sent, stored, path, strict, found)
+    compare_lists(sent, stored, path, found)
   elseif value.is_map(sent) and value.is_map(stored) then
-    compare_maps(sent, stored, path, strict, found)
+    compare_maps(sent, stored, path, found)
   elseif not value.equal(sent, stored) and not is_same_amount(sent, stored, path) then
     found[#found + 1] = path
   end
 end
-
--- Where even a single value that was not sent is none of the server's defaults: it goes before what the runtime says.
-local STRICT <const> = { ["spec.trainer"] = true }
 
 --- The paths of a spec, sorted, at which the object that the server keeps says something else than the one that was
 --- sent: what is changed, gone, or new and more than a single value.
@@ -103,7 +103,7 @@ local STRICT <const> = { ["spec.trainer"] = true }
 --- @return string[]
 function M.changed(sent, stored)
   local found = {}
-  compare({ spec = api.at(sent, "spec") }, { spec = api.at(stored, "spec") }, "", STRICT, found)
+  compare({ spec = api.at(sent, "spec") }, { spec = api.at(stored, "spec") }, "", found)
   table.sort(found)
   return found
 end

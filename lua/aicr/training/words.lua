@@ -7,8 +7,8 @@ local M = {}
 -- A container that is about to start says only this.
 local STARTING <const> = { ContainerCreating = "creating its containers", PodInitializing = "initializing" }
 
--- The statuses of init and main containers, in order.
-local function statuses(pod)
+--- The statuses of init and main containers, in order.
+function M.statuses(pod)
   local out = {}
   for _, field in ipairs { "initContainerStatuses", "containerStatuses" } do
     for _, status in ipairs(api.at(pod, "status", field)) do
@@ -45,7 +45,7 @@ function M.is_starting(pod)
   if api.at(pod, "status").phase ~= "Pending" or not api.at(pod, "spec").nodeName then
     return false
   end
-  for _, status in ipairs(statuses(pod)) do
+  for _, status in ipairs(M.statuses(pod)) do
     local waiting = api.at(status, "state", "waiting")
     if waiting.reason and not STARTING[waiting.reason] then
       return false
@@ -66,7 +66,7 @@ function M.trouble(pod)
   if unscheduled then
     return "unschedulable: " .. unscheduled
   end
-  for _, container in ipairs(statuses(pod)) do
+  for _, container in ipairs(M.statuses(pod)) do
     local state = api.at(container, "state")
     local waiting = api.at(state, "waiting")
     if waiting.reason and not STARTING[waiting.reason] then
@@ -120,9 +120,8 @@ function M.ending(pod, container)
   for _, key in ipairs { "reason", "message" } do
     said[#said + 1] = status[key] and api.clip(status[key]) or nil
   end
-  local disrupted = api.condition(pod, "DisruptionTarget", "True")
-  said[#said + 1] = disrupted
-  for _, one in ipairs(statuses(pod)) do
+  said[#said + 1] = api.condition(pod, "DisruptionTarget", "True")
+  for _, one in ipairs(M.statuses(pod)) do
     local last = api.at(one, "state", "terminated")
     last = last.exitCode and last or api.at(one, "lastState", "terminated")
     if last.exitCode and (last.exitCode ~= 0 or one.name == container) then
@@ -136,7 +135,7 @@ end
 
 --- Status of the container of that name, an empty table where there is none.
 function M.status_of(pod, container)
-  for _, status in ipairs(statuses(pod)) do
+  for _, status in ipairs(M.statuses(pod)) do
     if status.name == container then
       return status
     end
@@ -202,7 +201,5 @@ function M.warning(events)
     return event.type == "Warning" and api.clip(event.message or event.reason or "?") or nil
   end)
 end
-
-M.statuses = statuses
 
 return M
