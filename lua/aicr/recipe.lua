@@ -298,9 +298,9 @@ local function check_coherence(recipe)
   for i, entry in ipairs(configured.tcpxoInterfaces or {}) do
     mapping[i] = { interfaceName = entry.interfaceName or "", network = entry.network or "" }
   end
-  local valid, problem = pcall(native.validate_interfaces, mapping)
-  if not valid then
-    refuse(problem.reason, "%s: %s", RECORDED, problem.message)
+  local _, err = attempt(native.validate_interfaces, mapping)
+  if err then
+    refuse(err.reason, "%s: %s", RECORDED, err.message)
   end
   for _, key in ipairs { "service", "accelerator", "platform" } do
     local found = recipe.criteria and recipe.criteria[key]

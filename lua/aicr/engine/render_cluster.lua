@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- Asks the nodes of a cluster or of a recording what `aicr-run render` is not told (engine/render_nodes.lua).
 local json = require "aicr.json"
+local result = require "aicr.engine.result"
 local text = require "aicr.report.text"
 
 local M = {}
@@ -11,7 +12,6 @@ local ID <const>, TICK_MS <const>, DEADLINE_MS <const> = 0, 1000, 120000
 local ASKED <const> = { "recording", "kubeconfig", "context" }
 
 local USAGE <const>, NO_VERDICT <const> = 2, 3
-local SIGNALS <const> = { SIGHUP = 129, SIGINT = 130, SIGTERM = 143 }
 
 local opt = text.opt
 
@@ -81,7 +81,7 @@ function M.read(given, host)
   local first = (opt((opt(event.record) or {}).endings) or {})[1]
   local err = first or opt(ending.error) or ending
   return nil, in_options(opt(err.message) or "the nodes could not be read"),
-    signal and SIGNALS[signal] or NO_VERDICT
+    signal and result.signal_exit(signal) or NO_VERDICT
 end
 
 return M

@@ -124,12 +124,18 @@ end
 
 local SIGNAL_EXIT <const> = { SIGHUP = 129, SIGINT = 130, SIGTERM = 143 }
 
+--- The exit code after a signal.
+--- @param signal string its name
+function M.signal_exit(signal)
+  return SIGNAL_EXIT[signal] or 130
+end
+
 --- The exit code of a run (cli-and-reports.md 3): a signal, then 1 over 3, then 4 for nothing.
 --- @param totals table of M.totals
 --- @param state table signal (name or nil), strict, unwritten (a report or a recording could not be written)
 function M.exit_code(totals, state)
   if state.signal then
-    return SIGNAL_EXIT[state.signal] or 130
+    return M.signal_exit(state.signal)
   elseif totals.fail > 0 or (state.strict and totals.skip + totals.waived > 0) then
     return 1
   elseif totals.error > 0 or state.unwritten then
