@@ -75,6 +75,30 @@ describe(NAME .. " on a recording of", function()
     end)
   end
 
+  it("gb200 in two NVLink domains, where only NVLink is to carry it", function()
+    local parts = cluster { "forge", "gb200", 4, {} }
+    fleet.move("n2", "other.7")(parts)
+    judge(run(parts, with_floor()), "fail CONFLICT several-nvlink-domains",
+      "1 of 3 nodes are not of the domain that node n1 is of: " .. fleet.DOMAIN .. ": n1, n3; other.7: n2",
+      "--set node_selector=nvidia.com/gpu.clique=" .. fleet.DOMAIN, "kubectl get nodes -L nvidia.com/gpu.clique")
+    judge(run(parts, with_floor("--set", NAME .. ".fabric=ib")), WRITES, "other.7: n2")
+    judge(run(parts, with_floor("--set", NAME .. ".mnnvl=false")), WRITES)
+    local selected = run(parts, with_floor("--set", NAME .. ".node_selector=nvidia.com/gpu.clique=" .. fleet.DOMAIN))
+    judge(selected, WRITES, "2 workers")
+    fleet.move("n2", nil)(parts)
+    judge(run(parts, with_floor()), "fail CONFLICT several-nvlink-domains", "without the label: n2")
+  end)
+
+  it("gb200 in two NVLink domains, with a fabric between them, or in none that is known", function()
+    local parts = cluster { "aws", "gb200", 4, { [EFA] = "4" } }
+    fleet.move("n2", "other.7")(parts)
+    judge(run(parts, with_floor()), WRITES, "NVLink domains, nvidia.com/gpu.clique: ", "other.7: n2")
+    for _, name in ipairs { "n1", "n2", "n3" } do
+      fleet.move(name, nil)(parts)
+    end
+    judge(run(parts, with_floor()), WRITES, "whether the nodes share an NVLink domain is not known")
+  end)
+
   it("all nine platforms is of those names", function()
     local seen = {}
     for _, pair in ipairs(PAIRS) do

@@ -200,6 +200,27 @@ rows:
       return fleet.find(parts, fleet.NODES, name)
     end
     local H100 <const> = { platform = "aws", arch = "h100", gpus = 8 }
+    local GB200 <const> = { platform = "aws", arch = "gb200", gpus = 4, domains = true }
+
+    it("tells nodes of several NVLink domains, and of none", function()
+      local one = on(GB200)
+      assert.equal("", one.stderr)
+      local line = "# NVLink joins the nodes that share the label nvidia.com/gpu.clique, the network all others\n"
+      assert.truthy(one.stdout:find(line, 1, true), one.stdout)
+      local apart = on(GB200, "", fleet.move("n2", "other.7"))
+      assert.equal(0, apart.code)
+      local told = ("the nodes are not of one NVLink domain, and NVLink carries nothing between two: %s: n1, n3;"
+        .. " other.7: n2; choose nodes by the label nvidia.com/gpu.clique"):format(fleet.DOMAIN)
+      assert.truthy(apart.stderr:find(told, 1, true), apart.stderr)
+      local silent = on(GB200, "", function(parts)
+        for _, name in ipairs { "n1", "n2", "n3" } do
+          fleet.move(name, nil)(parts)
+        end
+      end)
+      local unknown = "whether the nodes share an NVLink domain is not known: none has the label nvidia.com/gpu.clique;"
+        .. " look with: kubectl get nodes -L nvidia.com/gpu.clique"
+      assert.truthy(silent.stderr:find(unknown, 1, true), silent.stderr)
+    end)
 
     it("takes what they say, and names those that it leaves out", function()
       local result = on(H100, "", function(parts)

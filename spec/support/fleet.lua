@@ -15,6 +15,9 @@ M.SLICES = "resource.k8s.io/v1/resourceslices"
 M.CLASSES = "resource.k8s.io/v1/deviceclasses"
 M.DOMAINS = "resource.nvidia.com/v1beta1/computedomains"
 M.DOMAIN_DRIVER = "compute-domain.nvidia.com"
+-- Which NVLink domain a node is of, and the one of a healthy cluster.
+M.CLIQUE = "nvidia.com/gpu.clique"
+M.DOMAIN = "7b968a6d-c8aa-45e1-9e07-e1e51be99c31.1"
 
 -- The ComputeDomain driver says of its devices what they are.
 local CHANNEL <const> = { type = { string = "channel" } }
@@ -152,6 +155,7 @@ function M.cluster(opts)
   parts.lists = {}
   for i = 1, count do
     nodes[i] = M.node(i, opts)
+    nodes[i].metadata.labels[M.CLIQUE] = opts.domains and M.DOMAIN or nil
     for driver, n in pairs(opts.devices or {}) do
       slices[#slices + 1] = M.slice("n" .. i, driver, n, driver == M.DOMAIN_DRIVER and CHANNEL or nil)
     end
@@ -262,6 +266,16 @@ end
 function M.unreadable(key, err)
   return function(parts)
     recording.fail(parts, key, err or { status = 403, reason = "Forbidden" })
+  end
+end
+
+--- A change that puts a node into another NVLink domain, nil: into none.
+---@param node string
+---@param domain? string
+---@return fun(parts: table)
+function M.move(node, domain)
+  return function(parts)
+    M.find(parts, M.NODES, node).metadata.labels[M.CLIQUE] = domain
   end
 end
 

@@ -5,6 +5,7 @@ local benchmark = require "aicr.nccl_runtime.objects"
 local clusters = require "aicr.engine.render_cluster"
 local documents = require "aicr.report.documents"
 local errors = require "aicr.native.error"
+local fabric = require "aicr.platform.fabric"
 local json = require "aicr.json"
 local message = require "aicr.engine.message"
 local overrides = require "aicr.platform.overrides"
@@ -161,11 +162,17 @@ local function build(given, host, told)
   if facts.platform == "gcp" and facts.arch == "h100" then
     tcpxo_warnings(told, warnings)
   end
+  if facts.mnnvl and told.apart then
+    warnings[#warnings + 1] = told.apart
+  end
   if told.nodes and facts.nodes > told.nodes then
     warnings[#warnings + 1] = ("%d nodes are asked for, and %d of the cluster can take it"):format(facts.nodes,
       told.nodes)
   end
-  return { test = test, facts = facts, warnings = warnings, built = built, told = told }
+  return {
+    test = test, facts = facts, warnings = warnings, built = built, told = told,
+    domain_label = sizes.EnableMNNVL and fabric.fabric(facts.platform, facts.arch, sizes).domain_label,
+  }
 end
 
 local function objects_of(built, namespace)
@@ -220,6 +227,10 @@ local function head(rendered)
   end
   if built.topology then
     lines[#lines + 1] = "the nodes of a job share the label " .. built.topology.topologyKey
+  end
+  if rendered.domain_label then
+    lines[#lines + 1] = ("NVLink joins the nodes that share the label %s, the network all others"):format(
+      rendered.domain_label)
   end
   if test.published then
     lines[#lines + 1] = ("published for such nodes: %.2f GB/s with %d nodes, as an order of magnitude"):format(

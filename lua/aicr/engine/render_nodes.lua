@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- What the GPU nodes of a cluster say of a run that `aicr-run render` prints. It is started like a check; what it
 --- finds it records as extra `facts`, JSON text.
+local domains = require "aicr.fleet.domains"
 local fleet = require "aicr.fleet"
 local fleet_nics = require "aicr.fleet.nics"
 local json = require "aicr.json"
@@ -55,6 +56,22 @@ local function tcpxo(ctx, kept)
   return { networks = found.networks, release = release.tag, warnings = warnings }
 end
 
+-- What is to be said of the NVLink domains of those nodes, nil: they are of one.
+local function apart(seen, kept)
+  if not seen.fabric.domain_label then
+    return nil
+  end
+  local found = domains.of { fabric = seen.fabric, nodes = kept }
+  if #found.groups == 0 then
+    return ("whether the nodes share an NVLink domain is not known: none has the label %s; look with: %s"):format(
+      found.label, domains.look(found))
+  elseif #domains.apart(found) > 0 then
+    return ("the nodes are not of one NVLink domain, and NVLink carries nothing between two: %s%s; choose nodes by the"
+      .. " label %s"):format(domains.text(found), #found.silent > 0 and "; without the label: "
+      .. fleet.node_names(found.silent) or "", found.label)
+  end
+end
+
 return {
   name = "render",
   phase = "deployment",
@@ -82,6 +99,7 @@ return {
     if seen.platform == "gcp" and seen.arch == "h100" then
       facts.tcpxo = tcpxo(ctx, kept)
     end
+    facts.apart = apart(seen, kept)
     local words = fleet.covered(ctx, seen, #kept)
     facts.covered = #left > 0 and ("%s (left out: %s)"):format(words, table.concat(left, ", ", 1, math.min(#left, 10)))
       or words

@@ -11,12 +11,14 @@ local ATTACHED_MAX <const> = 48 * 1024
 
 --- The words in a sentence, the first of many.
 ---@param words string[]
+---@param between? string default: a comma and a blank
 ---@return string
-function M.some(words)
+function M.some(words, between)
+  between = between or ", "
   if #words <= SHOWN_MAX then
-    return table.concat(words, ", ")
+    return table.concat(words, between)
   end
-  return ("%s and %d more"):format(table.concat(words, ", ", 1, SHOWN_MAX), #words - SHOWN_MAX)
+  return ("%s and %d more"):format(table.concat(words, between, 1, SHOWN_MAX), #words - SHOWN_MAX)
 end
 
 local function words_of(rows)

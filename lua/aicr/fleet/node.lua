@@ -2,6 +2,7 @@
 --- What a check needs of a node, and how it is read: a page at a time, of each node only that.
 local detect = require "aicr.platform.detect"
 local errors = require "aicr.native.error"
+local fabric = require "aicr.platform.fabric"
 local platform = require "aicr.platform"
 local shape = require "aicr.fleet.shape"
 local text = require "aicr.native.text"
@@ -29,7 +30,8 @@ local FIELDS <const> = {
   "status.allocatable", ('status.capacity["%s"]'):format(M.GPU), "spec.taints[*].key", "spec.taints[*].value",
   "spec.taints[*].effect",
 }
-for _, labels in ipairs { TOLD, PRESENT, ACCELERATED, { detect.PRODUCT_LABEL } } do
+local DOMAIN <const> = fabric.domain_labels()
+for _, labels in ipairs { TOLD, PRESENT, ACCELERATED, DOMAIN, { detect.PRODUCT_LABEL } } do
   for _, label in ipairs(labels) do
     FIELDS[#FIELDS + 1] = ('metadata.labels["%s"]'):format(label)
   end
@@ -141,12 +143,26 @@ local function need_text(v)
   assert(v == nil or type(v) == "string")
 end
 
+-- Which NVLink domain it is of, by the label that says it; nil where none does.
+local function domains_of(labels)
+  local domains
+  for _, label in ipairs(DOMAIN) do
+    if (labels[label] or "") ~= "" then
+      domains = domains or {}
+      domains[label] = labels[label]
+    end
+  end
+  return domains
+end
+
 local function reduce(object, known)
   local labels, status = object.metadata.labels or {}, object.status or {}
   assert(type(object.metadata.name) == "string" and type(labels) == "table")
   need_text(object.spec and object.spec.providerID)
-  for _, label in ipairs(TOLD) do
-    need_text(labels[label])
+  for _, told in ipairs { TOLD, DOMAIN } do
+    for _, label in ipairs(told) do
+      need_text(labels[label])
+    end
   end
   local offers, product = offers_of(status, known), labels[detect.PRODUCT_LABEL] or ""
   local capacity = status.capacity and status.capacity[M.GPU]
@@ -154,7 +170,7 @@ local function reduce(object, known)
   return {
     name = object.metadata.name, marked = is_marked(labels, capacity or offers[M.GPU]), ready = ready_of(object),
     cordoned = object.spec ~= nil and object.spec.unschedulable == true, out_of_use = out_of_use, taints = taints,
-    arch = platform.gpu_architecture(product), offers = offers, capacity = capacity,
+    arch = platform.gpu_architecture(product), offers = offers, capacity = capacity, domains = domains_of(labels),
     -- MIG and time slicing are told by the end of the product.
     cut = product:find "%-MIG%-" ~= nil or product:find "%-SHARED$" ~= nil,
   }

@@ -16,6 +16,7 @@ local fleet = {}
 ---@field networks? integer networks of GKE
 ---@field nics? integer NICs, under a name that the nodes say
 ---@field domain_driver? string driver of ComputeDomains
+---@field domain_label? string label that says which NVLink domain a node is of
 ---@field nothing? string why nothing is needed
 
 ---@class aicr.fleet.Node
@@ -26,6 +27,7 @@ local fleet = {}
 ---@field cordoned boolean
 ---@field out_of_use string|nil key of a taint of Kubernetes, a cloud or an autoscaler that keeps pods away
 ---@field taints string[]|nil other taints that keep pods away, "KEY=VALUE:EFFECT"
+---@field domains table<string, string>|nil labels that say which NVLink domain it is of
 ---@field cut boolean its GPUs are offered as parts (MIG) or shares (time slicing)
 ---@field offers table<string, string> allocatable resources of GPUs and fabric; shared by nodes that offer the same
 

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- A benchmark whose objects are wholly built: from the catalogue of tests, the builders and the override rows of its
 --- platform, as `aicr-run render` prints them (platform-runtimes.md 3, 4, 6). A platform's file says the rest.
+local domains = require "aicr.fleet.domains"
 local errors = require "aicr.native.error"
 local fleet = require "aicr.fleet"
 local fleet_nics = require "aicr.fleet.nics"
@@ -110,6 +111,30 @@ local function require_resources(ctx, seen, runtime)
   end
 end
 
+-- Where nothing but NVLink carries it, all nodes must be of one domain: NCCL would go over TCP between two.
+local function require_domain(ctx, seen, transport)
+  local found = transport.nvlink and seen.fabric.domain_label and domains.of(seen)
+  if not found then
+    return
+  elseif #found.groups == 0 then
+    ctx:evidence("whether the nodes share an NVLink domain is not known: none has the label %s", found.label)
+    return
+  end
+  ctx:evidence("NVLink domains, %s: %s", found.label, domains.text(found))
+  local rows = domains.apart(found)
+  if #rows > 0 and not transport.fabric then
+    ctx:fail {
+      reason = "several-nvlink-domains",
+      message = ("multi-node NVLink is to carry all of it, and %d of %d nodes are not of the domain that node %s is of:"
+        .. " %s%s"):format(#rows, #seen.nodes, found.groups[1].nodes[1].name, domains.text(found),
+        #found.silent > 0 and "; without the label: " .. fleet.node_names(found.silent) or ""),
+      fix = ("choose the nodes of one domain with --set node_selector=%s=%s, or say with --set fabric=NAME what carries"
+        .. " it between domains. Look with: %s"):format(found.label, found.groups[1].name, domains.look(found)),
+      details = { diff = { key = "node", left = "the first domain", right = "on the node", rows = rows } },
+    }
+  end
+end
+
 local function describe(ctx, request, test, built, words, sizes)
   local rows, own = {}, {}
   for _, row in ipairs(built.rows) do
@@ -168,6 +193,7 @@ function M.size(ctx, request)
     end
   end
   require_resources(ctx, seen, size.runtime)
+  require_domain(ctx, seen, size.transport)
   return size
 end
 

@@ -72,8 +72,9 @@ local FIELDS <const> = {
     end
   end,
   computeDomain = function(at, v)
-    need_keys(at, v, { driver = true })
+    need_keys(at, v, { driver = true, nodeLabel = true })
     need_text(step(at, "driver"), v.driver)
+    need_text(step(at, "nodeLabel"), v.nodeLabel)
   end,
   nothing = need_text,
 }
@@ -151,11 +152,26 @@ function M.fabric(name, arch, sizes)
       out.networks = made.networks or out.networks
       out.nics = made.nicResource or out.nics
       out.claimed_gpus = out.claimed_gpus or made.gpus == "claims"
-      out.domain_driver = made.computeDomain and made.computeDomain.driver or out.domain_driver
+      if made.computeDomain then
+        out.domain_driver, out.domain_label = made.computeDomain.driver, made.computeDomain.nodeLabel
+      end
       out.nothing = made.nothing or out.nothing
     end
   end
   return out
+end
+
+--- The labels of nodes that say which NVLink domain they are of, in any row.
+---@return string[]
+function M.domain_labels()
+  local labels, seen = {}, {}
+  for _, row in ipairs(table_of_binary().rows) do
+    local label = row.computeDomain and row.computeDomain.nodeLabel
+    if label and not seen[label] then
+      seen[label], labels[#labels + 1] = true, label
+    end
+  end
+  return labels
 end
 
 --- The last path segments of the images of the device plug-ins that offer a resource; none: no plug-in is known.
