@@ -114,6 +114,7 @@ int aicr_task_look(lua_State *L);
 int aicr_task_seen(lua_State *L);
 int aicr_task_goes_on(lua_State *L);
 int aicr_task_late(lua_State *L);
+int aicr_task_attained(lua_State *L);
 
 int luaopen_aicr_json(lua_State *L);
 int luaopen_aicr_yaml(lua_State *L);

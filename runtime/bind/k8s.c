@@ -173,6 +173,7 @@ struct aicr_k8s_box *aicr_k8s_start(lua_State *L, struct aicr_task *t,
   spec->permissions = is_free ? NULL : t->permissions;
   spec->run_namespace = t->run_namespace;
   spec->asker = &asker;
+  aicr_k8s_look_begin(L, t, &box->look, spec);
   box->call = kube_client_start(t->host->client, spec, t);
   if (!box->call)
     aicr_out_of_memory(L);
@@ -230,11 +231,14 @@ static void note_refused(lua_State *L, const struct aicr_error *err)
   aicr_buf_free(&json);
 }
 
-int aicr_k8s_fail(lua_State *L, const struct kube_call *call)
+int aicr_k8s_fail(lua_State *L, const struct aicr_k8s_box *box)
 {
+  const struct kube_call *call = box->call;
+
   if (!strcmp(kube_call_error(call)->reason, "recorded-end"))
     aicr_task_stop_as_recorded(L, aicr_task_of(L));
   note_refused(L, kube_call_error(call));
+  aicr_k8s_look_failed(aicr_task_of(L), &box->look, kube_call_error(call));
   push_details(L, kube_call_failure(call));
   return aicr_raise_details(L, kube_call_error(call));
 }
@@ -281,11 +285,13 @@ static int got_object(lua_State *L, int status, lua_KContext ctx)
   case KUBE_CALL_WAIT:
     return aicr_k8s_wait(L, t, box, got_object);
   case KUBE_CALL_OBJECT:
+    aicr_k8s_look_found(t, &box->look);
     aicr_k8s_push_object(L, text, len);
     return 1;
   default:
     if (!lua_toboolean(L, 1) || !is_absent(kube_call_error(box->call)))
-      return aicr_k8s_fail(L, box->call);
+      return aicr_k8s_fail(L, box);
+    aicr_k8s_look_empty(t, &box->look);
     lua_pushnil(L);
     return 1;
   }
@@ -362,19 +368,21 @@ static int got_items(lua_State *L, int status, lua_KContext ctx)
   for (;;) {
     switch (kube_call_next(box->call, &text, &len)) {
     case KUBE_CALL_ITEM:
+      aicr_k8s_look_found(t, &box->look);
       push_item(L, 2, text, len);
       lua_rawseti(L, 1, ++n);
       break;
     case KUBE_CALL_WAIT:
       return aicr_k8s_wait(L, t, box, got_items);
     case KUBE_CALL_END:
+      aicr_k8s_look_empty(t, &box->look);
       lua_pushvalue(L, 1);
       if (!box->gives_version)
         return 1;
       lua_pushstring(L, kube_call_resource_version(box->call));
       return 2;
     default:
-      return aicr_k8s_fail(L, box->call);
+      return aicr_k8s_fail(L, box);
     }
   }
 }
@@ -416,6 +424,7 @@ static int list(lua_State *L, const char *what, bool gives_version)
   struct aicr_k8s_box *box = start_list(L, t, deadline_ms, aside);
 
   box->gives_version = gives_version;
+  box->look.by_the_way = gives_version;
   aicr_new_list(L, 0);
   return aicr_k8s_wait_once(L, t, got_items);
 }
@@ -462,6 +471,7 @@ static int next_item(lua_State *L)
     return luaL_error(L, "this iteration is over");
   switch (kube_call_next(box->call, &text, &len)) {
   case KUBE_CALL_ITEM:
+    aicr_k8s_look_found(t, &box->look);
     if (!box->is_text) {
       push_item(L, lua_upvalueindex(1), text, len);
       return 1;
@@ -472,11 +482,12 @@ static int next_item(lua_State *L)
   case KUBE_CALL_WAIT:
     return aicr_k8s_wait(L, t, box, got_item);
   case KUBE_CALL_END:
+    aicr_k8s_look_empty(t, &box->look);
     close_call(L, box);
     lua_pushnil(L);
     return 1;
   default:
-    return aicr_k8s_fail(L, box->call);
+    return aicr_k8s_fail(L, box);
   }
 }
 

@@ -109,6 +109,10 @@ static int got_answer(lua_State *L, int status, lua_KContext ctx)
       push_resource(L, box->call);
       return 1;
     }
+    if (lua_toboolean(L, 1) && len == 0)
+      aicr_k8s_look_empty(t, &box->look);
+    else
+      aicr_k8s_look_found(t, &box->look);
     if (lua_toboolean(L, 1))
       lua_pushlstring(L, text ? text : "", len);
     else
@@ -116,7 +120,7 @@ static int got_answer(lua_State *L, int status, lua_KContext ctx)
     lua_pushinteger(L, kube_call_http(box->call));
     return 2;
   default:
-    return aicr_k8s_fail(L, box->call);
+    return aicr_k8s_fail(L, box);
   }
 }
 
@@ -187,6 +191,7 @@ int aicr_k8s_stream(lua_State *L)
   struct aicr_k8s_box *box = start(L, aicr_k8s_task(L, what), what, &spec);
 
   box->is_text = spec.text;
+  box->look.by_the_way = spec.verb == KUBE_WATCH;
   return aicr_k8s_iterate(L, what);
 }
 
@@ -206,7 +211,7 @@ int aicr_k8s_call(lua_State *L)
   struct aicr_task *t = aicr_k8s_task(L, what);
   struct kube_call_spec spec = {0};
 
-  start(L, t, what, &spec);
+  start(L, t, what, &spec)->look.by_the_way = spec.verb == KUBE_GET;
   lua_pushboolean(L, spec.text || spec.verb == KUBE_RAW);
   return aicr_k8s_wait_once(L, t, got_answer);
 }

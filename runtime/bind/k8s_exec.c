@@ -49,13 +49,14 @@ static int got_end(lua_State *L, int status, lua_KContext ctx)
   case KUBE_CALL_WAIT:
     return aicr_k8s_wait(L, t, box, got_end);
   case KUBE_CALL_OBJECT:
+    aicr_k8s_look_found(t, &box->look);
     lua_pushlstring(L, text ? text : "", len);
     code = kube_call_exit_code(box->call, &text, &len);
     lua_pushlstring(L, text ? text : "", len);
     lua_pushinteger(L, code);
     return 3;
   default:
-    return aicr_k8s_fail(L, box->call);
+    return aicr_k8s_fail(L, box);
   }
 }
 

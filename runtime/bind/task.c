@@ -323,6 +323,7 @@ static const luaL_Reg functions[] = {
     {"recording", task_recording},
     {"k8s", task_k8s},
     {"all", task_all},
+    {"attained", aicr_task_attained},
     {"wait", aicr_task_wait},
     {"look", aicr_task_look},
     {"seen", aicr_task_seen},

@@ -20,6 +20,7 @@ struct wait {
   char what[sizeof(((struct kube_index_line *)0)->what)];
   unsigned looks;
   bool late, closed;
+  size_t empty, unread; /* of the task's aicr_seen when it began */
   enum kube_wait_end known;
   unsigned known_looks;
 };
@@ -67,6 +68,8 @@ int aicr_task_wait(lua_State *L)
   memset(w, 0, sizeof(*w));
   w->closed = true;
   w->asker = aicr_task_asker(t);
+  w->empty = t->seen.empty;
+  w->unread = t->seen.unread;
   kube_index_what(what, len, w->what);
   if (t->host->client && t->host->recording)
     w->known = kube_recording_wait(kube_client_backend(t->host->client),
@@ -106,6 +109,22 @@ int aicr_task_look(lua_State *L)
   struct wait *w = luaL_checkudata(L, 1, WAIT_MT);
 
   w->looks++;
+  return 0;
+}
+
+/* task.attained([wait]): something was seen; with a wait, that it is so, and
+ * what was looked for in vain until then says nothing.         [-0, +0, v] */
+int aicr_task_attained(lua_State *L)
+{
+  struct aicr_task *t = aicr_check_task(L);
+  const struct wait *w;
+
+  t->seen.found++;
+  if (lua_isnoneornil(L, 1))
+    return 0;
+  w = luaL_checkudata(L, 1, WAIT_MT);
+  t->seen.empty = w->empty;
+  t->seen.unread = w->unread;
   return 0;
 }
 

@@ -46,6 +46,7 @@ bool aicr_task_write_done(const struct aicr_task *t, int64_t now_mono_ms,
   aicr_buf_addf(out, ",\"how\":\"%s\"},\"record\":",
                 end_names[lost ? AICR_END_MEMORY : t->end]);
   aicr_record_write(&t->record, out);
+  aicr_seen_write(&t->seen, out);
   return aicr_buf_addc(out, '}');
 }
 

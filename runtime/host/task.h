@@ -7,6 +7,7 @@
 
 #include "host/awaited.h"
 #include "host/record.h"
+#include "host/seen.h"
 #include "host/state.h"
 #include "kube/client.h"
 
@@ -113,6 +114,7 @@ struct aicr_task {
   struct aicr_buf ending;  /* JSON members of how it ended */
   struct aicr_buf awaited; /* …of what it waited for when it was stopped */
   struct aicr_record record;
+  struct aicr_seen seen;
 };
 
 /* Makes a task that is ready to run; NULL without memory. Bad `needs` are an

@@ -169,7 +169,7 @@ static const struct call {
      IN_TASK, NULL},
     {"return task.k8s({})", NULL, IN_TASK, NULL},
     {"local w <close> = task.wait('x', 'the x') task.look(w) "
-     "task.seen(w, 'y') task.late(w) "
+     "task.seen(w, 'y') task.late(w) task.attained(w) task.attained() "
      "return task.goes_on(w, false), task.goes_on(w, true)",
      NULL, IN_TASK, NULL},
     {"return task.goes_on({}, true)", "aicr.task.wait expected", IN_TASK, NULL},

@@ -138,7 +138,7 @@ describe("ctx:all", function()
         function() ctx:sleep("5ms") error("x") end,
       }
     end)
-    return "fine"]]
+    ctx:expect("it", 1, "==", 1)]]
     assert.equal("pass", got.outcome, got.message)
     assert.same({ "closed" }, got.evidence)
   end)

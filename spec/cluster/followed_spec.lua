@@ -53,7 +53,7 @@ local BODIES <const> = {
   empty = { [[for line in ctx.k8s:logs("silent", ctx.namespace, { follow = true }) do
       return line
     end
-    return "nothing"]], "nothing" },
+    return "nothing"]], "nothing-observed" },
   late = { [[for line in ctx.k8s:logs("waits", ctx.namespace, { follow = true, timeout = "1s" }) do
       ctx:progress("%s", line)
     end

@@ -432,3 +432,69 @@ describe("the outcome of a check", function()
     end)
   end)
 end)
+
+describe("a pass that nothing stands behind", function()
+  local NEEDS <const> = { name = "x", path = "x.lua", meta = { needs = { "list nodes" } } }
+
+  local function seen(counts)
+    local t = { asked = 0, found = 0, empty = 0, unread = 0, first_empty = "", first_unread = "" }
+    for key, value in pairs(counts) do
+      t[key] = value
+    end
+    return t
+  end
+
+  local function judged(counts, record, item)
+    return outcome.of({ kind = "done", ending = returned "fine", record = record or {}, seen = seen(counts) },
+      item or NEEDS)
+  end
+
+  it("is an error with what was looked for in vain, in that order", function()
+    local out = judged {
+      asked = 3, empty = 2, first_empty = "pods", unread = 1, first_unread = "logs, and went on: no",
+    }
+    assert.same({ "error", "INTERNAL", "nothing-observed" }, { out.outcome, out.code, out.reason })
+    assert.equal('it found no pods (and 1 more); could not read logs, and went on: no, and compared nothing, so that '
+      .. '"fine" was not observed', out.message)
+    assert.matches("aicr-run -vv x.lua", out.fix, 1, true)
+  end)
+
+  it("is an error without words for what came to nothing", function()
+    assert.matches("nothing came of what it asked", judged({ asked = 1 }).message, 1, true)
+    assert.matches("asked the cluster nothing", judged({}).message, 1, true)
+  end)
+
+  it("tells what was looked for in vain where there is not even a phrase", function()
+    local out = outcome.of({ kind = "done", ending = returned(nil), seen = seen { empty = 1, first_empty = "pods" } },
+      NEEDS)
+    assert.equal("script", out.reason)
+    assert.same({ "found no pods" }, out.notes)
+  end)
+
+  it("stays a pass where it is not known what it saw, or nothing is needed", function()
+    assert.equal("pass", of(returned "fine").outcome)
+    assert.equal("pass", judged({}, {}, ITEM).outcome)
+  end)
+
+  it("counts comparisons that were not kept", function()
+    assert.equal("pass", judged({ asked = 1 }, { dropped = { expectations = 1 } }).outcome)
+  end)
+
+  it("is an error for a coverage of none, whatever was compared, and leaves a fail a fail", function()
+    local out = judged({ found = 2 }, { expectations = { TRUE }, coverage = { verified = 0, total = 2 } })
+    assert.equal("nothing-observed", out.reason)
+    assert.matches("verified 0 of 2", out.message, 1, true)
+    out = judged({}, { endings = { FAIL }, coverage = { verified = 0, total = 2 } })
+    assert.same({ "fail", "too-few" }, { out.outcome, out.reason })
+    assert.equal("skip", judged({}, { endings = { SKIP } }).outcome)
+  end)
+
+  it("says of one comparison and of a share of them that both sides were absent", function()
+    local ABSENT <const> = { what = "a\nb", op = "==", ok = true }
+    local out = judged({ found = 1 }, { expectations = { ABSENT } })
+    assert.equal("fine; both sides absent in its comparison", out.result)
+    out = judged({ found = 1 }, { expectations = { ABSENT, TRUE } })
+    assert.equal("fine", out.result)
+    assert.same({ "both sides absent in 1 of 2 comparisons, first: a\nb" }, out.notes)
+  end)
+end)

@@ -116,6 +116,13 @@ local function need_list(v, op)
   return list
 end
 
+-- An empty text is in every text, also where the right side came from something that is not set.
+local function need_text(wanted, op)
+  if wanted == "" then
+    error(("expect: the operator %s needs more than an empty text on the right"):format(op), 0)
+  end
+end
+
 local function has(list, value)
   for i = 1, rawlen(list) do
     local member = rawget(list, i)
@@ -179,10 +186,12 @@ M.operators = {
     if type(wanted) ~= "string" then
       error("expect: the operator matches needs a Lua pattern on the right, got " .. type(wanted), 0)
     end
+    need_text(wanted, "matches")
     return type(actual) == "string" and actual:find(wanted) ~= nil
   end,
   contains = function(actual, wanted)
     if type(actual) == "string" and type(wanted) == "string" then
+      need_text(wanted, "contains")
       return actual:find(wanted, 1, true) ~= nil
     end
     return type(actual) == "table" and has(actual, wanted)

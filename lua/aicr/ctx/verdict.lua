@@ -217,6 +217,7 @@ function ctx:eventually(what, opts, fn)
     native.look(wait)
     local done, seen = fn()
     if done == true then
+      native.attained(wait)
       return
     end
     if seen ~= nil then

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- From what a check recorded and how it ended to its outcome: the table of design.md 4. Pure.
 local advice = require "aicr.engine.advice"
+local observed = require "aicr.engine.observed"
 local sorted_keys = require "aicr.base.sorted_keys"
 local text = require "aicr.report.text"
 
@@ -371,6 +372,7 @@ end
 function M.of(event, item, options)
   local record = opt(event.record) or {}
   local out = decide(event, item, record)
+  observed.apply(out, event, item)
   apply_coverage(out, record, options and options.strict)
   apply_cleanup(out, record, options and options.left)
   apply_dropped(out, record)

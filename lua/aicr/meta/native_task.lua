@@ -85,6 +85,10 @@ function task.look(wait) end
 ---@param wait userdata
 function task.late(wait) end
 
+--- Something was seen; with a wait, that it is so: what was looked for in vain until then says nothing.
+---@param wait? userdata
+function task.attained(wait) end
+
 --- Is it to be looked at again, after a look that did not show it? Raises INTERNAL/"not-recorded" on a recording of a
 --- run that looked no further.
 ---@param wait userdata

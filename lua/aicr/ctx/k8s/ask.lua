@@ -15,6 +15,7 @@ local M = {}
 function M.server_version()
   local version, recording = k8s.known_version()
   if version then
+    native.attained()
     return version
   elseif recording then
     error(errors.new {
@@ -272,6 +273,7 @@ function M.wait(env, resource, name, namespace, wanted, opts)
     native.late(wait)
     error(never_true(resource, name, namespace, wanted, opts.timeout, seen), 0)
   end
+  native.attained(wait)
   return object
 end
 
