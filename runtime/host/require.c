@@ -18,9 +18,9 @@ static const char USER_LOADED_KEY = 0;
 /* Is the module one that user code may require? */
 static bool is_public(const char *name)
 {
-  static const char *const hidden[] = {"aicr.native", "aicr.engine",
-                                       "aicr.report", "aicr.task",
-                                       "aicr.ctx",    NULL};
+  static const char *const hidden[] = {
+      "aicr.native", "aicr.engine", "aicr.report", "aicr.task",
+      "aicr.ctx",    "aicr.base",   NULL};
 
   for (size_t i = 0; hidden[i]; i++) {
     size_t n = strlen(hidden[i]);
@@ -75,12 +75,8 @@ static void push_loader(lua_State *L, const char *name)
   if (!module_path(name, path, sizeof(path)))
     luaL_error(L, "bad module name '%s'", name);
   file = lua_pushfstring(L, "lua/%s.lua", path);
-  if (!aicr_embed_exists(file)) {
-    lua_pop(L, 1);
-    file = lua_pushfstring(L, "lua/%s/init.lua", path);
-    if (!aicr_embed_exists(file))
-      luaL_error(L, "no module '%s'", name);
-  }
+  if (!aicr_embed_exists(file))
+    luaL_error(L, "no module '%s'", name);
   if (aicr_embed_load(L, file) != LUA_OK)
     lua_error(L);
   lua_remove(L, -2);

@@ -50,6 +50,8 @@ local rows = {
   { "requires a private module", "return require 'aicr.native.task'", reason = "script", line = 6,
     message = "module 'aicr.native.task' is private" },
   { "requires the engine", "return require 'aicr.engine.main'", reason = "script", line = 6, message = "private" },
+  { "requires what is embedded code's", "return require 'aicr.base.attempt'", reason = "script", line = 6,
+    message = "module 'aicr.base.attempt' is private" },
   { "requires a path", "return require '../../etc/passwd'", reason = "script", line = 6, message = "bad module name" },
   { "requires nothing", "return require 'nothing.here'", reason = "script", line = 6,
     message = "no module 'nothing.here'" },
