@@ -164,7 +164,7 @@ const struct aicr_option aicr_options[] = {
      .kind = AICR_OPTION_TEXT,
      .argument = "DIR",
      .group = RUN,
-     .help = "read lua/ and checks/ from DIR, not built-in"},
+     .help = "read lua/ checks/ recipes/ from DIR instead"},
 
     {.name = "set",
      .repeatable = true,

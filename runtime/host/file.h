@@ -24,11 +24,10 @@ bool aicr_folder_list(const char *path,
                       void *ud, const char **message);
 
 /* Writes the whole text. "-" is stdout (a closed pipe there is no failure),
- * "stderr" is stderr; a path is written
- * to a temporary file beside it and renamed, or directly when it exists and is
- * no regular file itself (a device, a link). A reader of a pipe is waited for
- * until a signal comes: *interrupt is then its number (else 0), and it is
- * taken. */
+ * "stderr" is stderr; a path is written to a temporary file beside it and
+ * renamed, or directly when it exists and is no regular file itself (a device,
+ * a link). A reader of a pipe is waited for until a signal comes: *interrupt is
+ * then its number (else 0), and it is taken. */
 bool aicr_file_write(const char *target, const char *data, size_t len,
                      int *interrupt, const char **message);
 

@@ -52,8 +52,7 @@ bool aicr_host_record(struct aicr_host *h, const char *folder,
                       struct aicr_buf *warnings, struct aicr_error *err);
 
 /* Opens a live cluster to work on; nothing is sent yet. With trace each
- * exchange is told on stderr. Errors: those of
- * kube_config_load(). */
+ * exchange is told on stderr. Errors: those of kube_config_load(). */
 bool aicr_host_open_live(struct aicr_host *h,
                          const struct kube_config_options *options, bool trace,
                          struct aicr_cluster_facts *facts,
