@@ -6,6 +6,7 @@ local binary = require "spec.support.binary"
 local files = require "spec.support.files"
 local fleet = require "spec.support.fleet"
 local json = require "aicr.json"
+local recording = require "spec.support.recording"
 
 local NAME <const> = "nccl-all-reduce-bw"
 local EFA <const>, MLNX <const>, RDMA <const> = "vpc.amazonaws.com/efa", "nvidia.com/mlnxnics", "rdma/ib"
@@ -19,12 +20,17 @@ local function networks()
 end
 
 local NSCALE <const> = { ["gpu.nvidia.com"] = 8, ["rdma.nscale.com"] = 8 }
+local NSCALE_CLASSES <const> = {
+  fleet.class("gpu.nvidia.com", "gpu.nvidia.com"), fleet.class("rdma.nscale.com", "rdma.nscale.com"),
+}
+local ROCE <const> = "roce.networking.k8s.aws"
 
 -- Pairs: platform, architecture, what nodes have beside GPUs, and words of the evidence.
 local PAIRS <const> = {
   { "aws", "h100", 8, { [EFA] = "32" }, "program and environment aws, rows aws-h100-efa aws-h100-efa-env" },
   { "aws", "gb200", 4, { [EFA] = "4" }, "rows compute-domain aws-topology aws-gb200-efa aws-gb200-efa-env" },
-  { "aws", "gb300", 4, {}, "aws-gb300-roce" },
+  { "aws", "gb300", 4, {}, "aws-gb300-roce", { ["dra.networking.k8s.aws"] = 8 },
+    { fleet.class(ROCE, "dra.networking.k8s.aws") } },
   { "gcp", "gb200", 4, networks(), "environment gcp-gb, rows compute-domain gcp-topology gcp-gb-rdma" },
   { "gcp", "rtxpro6000", 8, {}, "rows gcp-rtxpro6000" },
   { "azure", "h100", 8, { [MLNX] = "8" }, "environment azure, rows azure-nics" },
@@ -33,12 +39,17 @@ local PAIRS <const> = {
   { "togetherai", "h100", 8, { [MLNX] = "8" }, "environment togetherai, rows togetherai-nics" },
   { "mistral", "gb300", 4, { [RDMA] = "1" }, "rows compute-domain mistral-gb300" },
   { "forge", "gb200", 4, {}, "environment gb, rows compute-domain" },
-  { "nscale", "b200", 0, {}, "rows nscale-claims nscale-env", NSCALE },
+  { "nscale", "b200", 0, {}, "rows nscale-claims nscale-env", NSCALE, NSCALE_CLASSES },
 }
 
 local function cluster(pair)
+  local devices = { [fleet.DOMAIN_DRIVER] = pair[2]:find "^gb" and 1 or nil }
+  for driver, count in pairs(pair[6] or {}) do
+    devices[driver] = count
+  end
   return fleet.cluster {
-    platform = pair[1], arch = pair[2], gpus = pair[3], resources = pair[4], devices = pair[6], domains = true,
+    platform = pair[1], arch = pair[2], gpus = pair[3], resources = pair[4], devices = devices, classes = pair[7],
+    domains = true,
   }
 end
 
@@ -76,11 +87,12 @@ describe(NAME .. " on a recording of", function()
   end
 
   it("gb200 in two NVLink domains, where only NVLink is to carry it", function()
-    local parts = cluster { "forge", "gb200", 4, {} }
+    local parts = cluster(PAIRS[11])
     fleet.move("n2", "other.7")(parts)
     judge(run(parts, with_floor()), "fail CONFLICT several-nvlink-domains",
       "1 of 3 nodes are not of the domain that node n1 is of: " .. fleet.DOMAIN .. ": n1, n3; other.7: n2",
-      "--set node_selector=nvidia.com/gpu.clique=" .. fleet.DOMAIN, "kubectl get nodes -L nvidia.com/gpu.clique")
+      "--set nccl-all-reduce-bw.node_selector=nvidia.com/gpu.clique=" .. fleet.DOMAIN,
+      "kubectl get nodes -L nvidia.com/gpu.clique")
     judge(run(parts, with_floor("--set", NAME .. ".fabric=ib")), WRITES, "other.7: n2")
     judge(run(parts, with_floor("--set", NAME .. ".mnnvl=false")), WRITES)
     local selected = run(parts, with_floor("--set", NAME .. ".node_selector=nvidia.com/gpu.clique=" .. fleet.DOMAIN))
@@ -90,7 +102,7 @@ describe(NAME .. " on a recording of", function()
   end)
 
   it("gb200 in two NVLink domains, with a fabric between them, or in none that is known", function()
-    local parts = cluster { "aws", "gb200", 4, { [EFA] = "4" } }
+    local parts = cluster(PAIRS[2])
     fleet.move("n2", "other.7")(parts)
     judge(run(parts, with_floor()), WRITES, "NVLink domains, nvidia.com/gpu.clique: ", "other.7: n2")
     for _, name in ipairs { "n1", "n2", "n3" } do
@@ -125,7 +137,15 @@ local function cordon(...)
   end
 end
 
-local H100 <const>, ONPREM <const> = PAIRS[1], PAIRS[8]
+local H100 <const>, ONPREM <const>, NSCALE_B200 <const> = PAIRS[1], PAIRS[8], PAIRS[12]
+
+-- So many devices of a driver on a node.
+local function devices(node, driver, count)
+  return function(parts)
+    fleet.remove(parts, fleet.SLICES, node .. "-" .. driver)
+    table.insert(parts.lists[fleet.SLICES].items, fleet.slice(node, driver, count))
+  end
+end
 
 local RECIPE <const> = [[
 apiVersion: aicr.run/v1beta2
@@ -180,6 +200,42 @@ local ROWS <const> = {
       args = with_floor("--set", NAME .. ".nic_resource=rdma/few") } },
   { "on premises no resource", "fail CONFLICT no-nic-resource", { "nic_resource=" },
     { pair = ONPREM, change = offer("n2", RDMA, nil) } },
+  { "claims that every node can meet", WRITES, { "each worker claims 8 of gpu.nvidia.com, 8 of rdma.nscale.com" },
+    { pair = NSCALE_B200 } },
+  { "an RDMA device short", "fail CONFLICT too-few-devices",
+    { "1 of 3 GPU nodes have fewer than 8 devices of driver rdma.nscale.com (class rdma.nscale.com): n2 (7)",
+      "kubectl get resourceslices" },
+    { pair = NSCALE_B200, change = devices("n2", "rdma.nscale.com", 7) } },
+  { "a node without RDMA devices", "fail CONFLICT too-few-devices", { "n3 (0)" },
+    { pair = NSCALE_B200, change = function(parts) fleet.remove(parts, fleet.SLICES, "n3-rdma.nscale.com") end } },
+  { "fewer NICs claimed, as was said", WRITES, { "4 of rdma.nscale.com" },
+    { pair = NSCALE_B200, change = devices("n2", "rdma.nscale.com", 7),
+      args = with_floor("--set", NAME .. ".nics=4") } },
+  { "a GPU short that is claimed", "fail CONFLICT gpu-counts", { "n2 (7)" },
+    { pair = NSCALE_B200, change = devices("n2", "gpu.nvidia.com", 7) } },
+  { "no class to claim from", "fail NOT_FOUND no-device-class",
+    { "there is no device class rdma.nscale.com, from which each worker claims 8 devices", "get deviceclasses" },
+    { pair = NSCALE_B200, change = function(parts) fleet.remove(parts, fleet.CLASSES, "rdma.nscale.com") end } },
+  { "a class that names no driver", "error INVALID_REQUEST driver-unknown", { "driver=rdma.nscale.com=DRIVER" },
+    { pair = NSCALE_B200, change = function(parts)
+      fleet.find(parts, fleet.CLASSES, "rdma.nscale.com").spec.selectors = json.array()
+    end } },
+  { "a class that names no driver, and it is said", WRITES, { "8 of rdma.nscale.com" },
+    { pair = NSCALE_B200, args = with_floor("--set", NAME .. ".driver=rdma.nscale.com=rdma.nscale.com"),
+      change = function(parts)
+        fleet.find(parts, fleet.CLASSES, "rdma.nscale.com").spec.selectors = json.array()
+      end } },
+  { "classes that may not be read", "error UNAUTHORIZED forbidden", { "deviceclasses" },
+    { pair = NSCALE_B200, change = fleet.unreadable(fleet.CLASSES), args = with_floor() } },
+  { "devices that may not be read", "error UNAUTHORIZED forbidden", { "resourceslices" },
+    { pair = NSCALE_B200, change = fleet.unreadable(fleet.SLICES), args = with_floor() } },
+  { "no API of claims", "fail NOT_FOUND api-not-served", { "deviceclasses", "kubectl api-resources" },
+    { pair = PAIRS[3], change = function(parts) recording.remove_group(parts, "resource.k8s.io") end } },
+  { "a node without the driver of ComputeDomains", "fail CONFLICT too-few-devices",
+    { "fewer than 1 devices of driver compute-domain.nvidia.com: n2 (0)" },
+    { pair = PAIRS[11], change = function(parts)
+      fleet.remove(parts, fleet.SLICES, "n2-" .. fleet.DOMAIN_DRIVER)
+    end } },
   { "an override row of the user's", WRITES,
     { "rows aws-h100-efa aws-h100-efa-env", "and mine of parameter overrides" },
     { args = with_floor("--set", NAME .. ".overrides=rows: [{name: mine, when: {}, podSpec: {hostNetwork: true}}]") } },

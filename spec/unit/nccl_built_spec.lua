@@ -19,13 +19,17 @@ local RDMA <const> = {
   ["networking.gke.io.networks/rdma-0"] = "1", ["networking.gke.io.networks/rdma-1"] = "1",
   ["networking.gke.io.networks/rdma-2"] = "1", ["networking.gke.io.networks/rdma-3"] = "1",
 }
+local CHANNEL <const> = { [fleet.DOMAIN_DRIVER] = 1 }
 local CLUSTERS <const> = {
   { platform = "aws", arch = "h100", gpus = 8, resources = { ["vpc.amazonaws.com/efa"] = "32" } },
-  { platform = "gcp", arch = "gb200", gpus = 4, resources = RDMA },
+  { platform = "gcp", arch = "gb200", gpus = 4, resources = RDMA, devices = CHANNEL },
   { platform = "oci", arch = "h100", gpus = 8, resources = { ["nvidia.com/mlnxnics"] = "8" } },
   { platform = "onprem", arch = "b200", gpus = 8, resources = { ["rdma/ib"] = "8" }, nic_resource = "rdma/ib" },
-  { platform = "forge", arch = "gb300", gpus = 4 },
-  { platform = "nscale", arch = "b200", gpus = 0, devices = { ["gpu.nvidia.com"] = 8, ["rdma.nscale.com"] = 8 } },
+  { platform = "forge", arch = "gb300", gpus = 4, devices = CHANNEL },
+  {
+    platform = "nscale", arch = "b200", gpus = 0, devices = { ["gpu.nvidia.com"] = 8, ["rdma.nscale.com"] = 8 },
+    classes = { fleet.class("gpu.nvidia.com", "gpu.nvidia.com"), fleet.class("rdma.nscale.com", "rdma.nscale.com") },
+  },
 }
 
 -- A ctx on a cluster.
@@ -34,13 +38,16 @@ local function fake(cluster, more)
   for name, decl in pairs(params.declare()) do
     given[name] = decl.default
   end
-  given.node_selector, given.toleration = {}, {}
+  given.node_selector, given.toleration, given.driver = {}, {}, {}
   for name, value in pairs(more or {}) do
     given[name] = value
   end
   local ctx = { params = given, platform = cluster.platform, k8s = {}, evidences = {} }
   function ctx.k8s:list(resource)
     return parts.lists[resource == "nodes" and fleet.NODES or fleet.SLICES].items
+  end
+  function ctx.k8s:find(_, name)
+    return (fleet.find(parts, fleet.CLASSES, name))
   end
   function ctx.k8s:each(resource)
     local items, i = self:list(resource), 0

@@ -57,6 +57,11 @@ M.FIXES = {
     .. " nccl-all-reduce-bw.nic_resource=NAME names another resource, --set nccl-all-reduce-bw.nics=N another number",
   ["too-few-resources"] = "Look at the device plug-in of the nodes that have less: aicr-run fabric-resources"
     .. " device-plugin; kubectl describe node NODE (Allocatable)",
+  ["too-few-devices"] = "Look at the DRA driver of the nodes that have less: aicr-run dra-devices compute-domains;"
+    .. " kubectl get resourceslices --field-selector spec.nodeName=NODE -o yaml",
+  ["no-device-class"] = "Install the DRA driver that brings it. Look with: kubectl get deviceclasses",
+  ["driver-unknown"] = "Say whose devices a class has: --set nccl-all-reduce-bw.driver=CLASS=DRIVER",
+  ["driver"] = "Say whose devices a class has: --set nccl-all-reduce-bw.driver=CLASS=DRIVER",
   ["no-usable-nodes"] = NODES,
   ["api-not-served"] = "Install what serves the API that the message names; ComputeDomains and claims of GPUs: the"
     .. " NVIDIA DRA driver for GPUs. Look with: kubectl api-resources",

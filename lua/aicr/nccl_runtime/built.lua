@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- A benchmark whose objects are wholly built: from the catalogue of tests, the builders and the override rows of its
 --- platform, as `aicr-run render` prints them (platform-runtimes.md 3, 4, 6). A platform's file says the rest.
+local claims = require "aicr.nccl_runtime.claims"
 local domains = require "aicr.fleet.domains"
 local errors = require "aicr.native.error"
 local fleet = require "aicr.fleet"
@@ -128,8 +129,9 @@ local function require_domain(ctx, seen, transport)
       message = ("multi-node NVLink is to carry all of it, and %d of %d nodes are not of the domain that node %s is of:"
         .. " %s%s"):format(#rows, #seen.nodes, found.groups[1].nodes[1].name, domains.text(found),
         #found.silent > 0 and "; without the label: " .. fleet.node_names(found.silent) or ""),
-      fix = ("choose the nodes of one domain with --set node_selector=%s=%s, or say with --set fabric=NAME what carries"
-        .. " it between domains. Look with: %s"):format(found.label, found.groups[1].name, domains.look(found)),
+      fix = ("choose the nodes of one domain with --set nccl-all-reduce-bw.node_selector=%s=%s, or say what carries it"
+        .. " between domains with --set nccl-all-reduce-bw.fabric=NAME. Look with: %s"):format(found.label,
+        found.groups[1].name, domains.look(found)),
       details = { diff = { key = "node", left = "the first domain", right = "on the node", rows = rows } },
     }
   end
@@ -193,6 +195,7 @@ function M.size(ctx, request)
     end
   end
   require_resources(ctx, seen, size.runtime)
+  claims.require(ctx, seen, size.runtime, size.objects)
   require_domain(ctx, seen, size.transport)
   return size
 end
@@ -214,7 +217,7 @@ end
 ---@return table
 function M.platform(own)
   return {
-    needs = own.needs or {}, LOOK = own.LOOK, size = M.size, runtime = M.runtime,
+    needs = { claims.needs, own.needs or {} }, LOOK = own.LOOK, size = M.size, runtime = M.runtime,
     preflight = function() end, observed = function() end,
   }
 end

@@ -30,6 +30,7 @@ local TIMES <const> = {
 function M.declare()
   local params = fleet.params {
     nic_resource = { type = "string", default = "", help = "on premises: the resource of the NICs, such as rdma/ib" },
+    driver = { type = "list", default = "", help = "CLASS=DRIVER,…: of a device class that does not say it" },
     gpus = { type = "integer", min = 1, max = 256, help = "GPUs of each node to take; default: all" },
     nics = { type = "integer", min = 0, max = 256, help = "NICs a worker asks for; default: by architecture" },
     min_busbw = { type = "bandwidth", help = "floor in GB/s; default: the recipe's constraint nccl-all-reduce-bw" },
