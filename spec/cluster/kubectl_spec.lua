@@ -182,7 +182,7 @@ local function ours(namespace, user)
       text[#text + 1] = ("keep(%q, function() %s end)"):format(t.name, line)
     end
   end
-  text[#text + 1] = [[ctx:expect("it", 1, "==", 1) return "asked"]]
+  text[#text + 1] = [[return "asked"]]
   local result = runs.run(runs.check(NEEDS, "2m", filled(table.concat(text, "\n"), namespace, "a")), {
     namespace = namespace, kubeconfig = cluster.STATE .. "/kubeconfig" .. (user and "-" .. user or ""),
   }, 150)

@@ -444,22 +444,28 @@ describe("a pass that nothing stands behind", function()
     return t
   end
 
-  local function judged(counts, record, item)
+  local function judged(counts, record, item, strict)
     return outcome.of({ kind = "done", ending = returned "fine", record = record or {}, seen = seen(counts) },
-      item or NEEDS)
+      item or NEEDS, { strict = strict ~= false })
   end
 
-  it("is an error with what was looked for in vain, in that order", function()
+  it("says so in its phrase, and how to do better in a note", function()
+    local out = judged({ asked = 1, empty = 1, first_empty = "pods" }, nil, nil, false)
+    assert.same({ "pass", "fine; found no pods, and compared nothing" }, { out.outcome, out.result })
+    assert.matches("ctx:must", out.notes[1], 1, true)
+  end)
+
+  it("is a strict error with what was looked for in vain, in that order", function()
     local out = judged {
       asked = 3, empty = 2, first_empty = "pods", unread = 1, first_unread = "logs, and went on: no",
     }
     assert.same({ "error", "INTERNAL", "nothing-observed" }, { out.outcome, out.code, out.reason })
-    assert.equal('it found no pods (and 1 more); could not read logs, and went on: no, and compared nothing, so that '
+    assert.equal('found no pods (and 1 more); could not read logs, and went on: no, and compared nothing, so that '
       .. '"fine" was not observed', out.message)
     assert.matches("aicr-run -vv x.lua", out.fix, 1, true)
   end)
 
-  it("is an error without words for what came to nothing", function()
+  it("is a strict error without words for what came to nothing", function()
     assert.matches("nothing came of what it asked", judged({ asked = 1 }).message, 1, true)
     assert.matches("asked the cluster nothing", judged({}).message, 1, true)
   end)
@@ -480,7 +486,7 @@ describe("a pass that nothing stands behind", function()
     assert.equal("pass", judged({ asked = 1 }, { dropped = { expectations = 1 } }).outcome)
   end)
 
-  it("is an error for a coverage of none, whatever was compared, and leaves a fail a fail", function()
+  it("is a strict error for a coverage of none, whatever was compared, and leaves a fail a fail", function()
     local out = judged({ found = 2 }, { expectations = { TRUE }, coverage = { verified = 0, total = 0 } })
     assert.equal("nothing-observed", out.reason)
     assert.matches("verified 0 of 0", out.message, 1, true)

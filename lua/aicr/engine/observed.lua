@@ -43,13 +43,6 @@ local function absent_sides(record)
   return found, #all + dropped(record)
 end
 
-local function nothing(out, item, fix, fmt, ...)
-  local result = out.result
-  out.outcome, out.code, out.reason, out.result = "error", "INTERNAL", "nothing-observed", nil
-  out.message = fmt:format(...) .. (", so that %s was not observed"):format(text.quoted(result))
-  out.fix = fix:format(item.path or item.name)
-end
-
 -- One more thing that a reader of the report has to know: in the phrase where the pass stands on it alone.
 local function admit(out, alone, words)
   if alone then
@@ -59,11 +52,24 @@ local function admit(out, alone, words)
   end
 end
 
---- Turns a pass that nothing stands behind into an error, and says what else a pass does not stand on.
+-- Nothing stands behind the phrase. Design 4 lets it pass: whoever reads it is told, and --strict takes it for none.
+local function nothing(out, item, strict, words, fix)
+  fix = fix:format(item.path or item.name)
+  if not strict then
+    admit(out, true, words)
+    admit(out, false, fix)
+    return
+  end
+  out.message = ("%s, so that %s was not observed"):format(words, text.quoted(out.result))
+  out.outcome, out.code, out.reason, out.result, out.fix = "error", "INTERNAL", "nothing-observed", nil, fix
+end
+
+--- Says with a pass what it does not stand on. With strict, one that nothing stands behind is an error.
 --- @param out table the outcome: result, notes; changed
 --- @param event table the host's done event: record, seen
 --- @param item table name, path, meta
-function M.apply(out, event, item)
+--- @param strict boolean|nil
+function M.apply(out, event, item, strict)
   local record, seen = opt(event.record) or {}, opt(event.seen)
   if out.outcome ~= "pass" then
     if out.reason == "script" and seen then -- a loop over nothing, and no phrase
@@ -72,18 +78,18 @@ function M.apply(out, event, item)
     return
   end
   local coverage = opt(record.coverage)
-  if coverage and (opt(coverage.total) or 0) == 0 then -- of some, the phrase says it, and --strict fails
-    return nothing(out, item, COVERED, "the check says that it verified 0 of 0")
+  if coverage and (opt(coverage.total) or 0) == 0 then -- of some, the phrase says it
+    return nothing(out, item, strict, "verified 0 of 0", COVERED)
   end
   local absent, all = absent_sides(record)
   if seen and all == 0 and seen.found == 0 then
     local said = looked(seen)
     if #said > 0 then
-      return nothing(out, item, COMPARE, "it %s, and compared nothing", table.concat(said, "; "))
+      return nothing(out, item, strict, table.concat(said, "; ") .. ", and compared nothing", COMPARE)
     elseif seen.asked > 0 then
-      return nothing(out, item, COMPARE, "nothing came of what it asked the cluster, and it compared nothing")
+      return nothing(out, item, strict, "nothing came of what it asked the cluster, and it compared nothing", COMPARE)
     elseif #list(item.meta and item.meta.needs) > 0 then
-      return nothing(out, item, ASK, "it asked the cluster nothing and compared nothing")
+      return nothing(out, item, strict, "asked the cluster nothing and compared nothing", ASK)
     end
   end
   for _, words in ipairs(seen and looked(seen) or {}) do

@@ -372,8 +372,9 @@ end
 function M.of(event, item, options)
   local record = opt(event.record) or {}
   local out = decide(event, item, record)
-  observed.apply(out, event, item)
-  apply_coverage(out, record, options and options.strict)
+  local strict = options and options.strict
+  observed.apply(out, event, item, strict)
+  apply_coverage(out, record, strict)
   apply_cleanup(out, record, options and options.left)
   apply_dropped(out, record)
   return M.finish(out, item)
