@@ -13,6 +13,8 @@ local function require_offered(ctx, seen, resource, sets)
     fleet.fail_short(ctx, seen, {
       reason = "not-offered", what = resource .. " allocatable", need = 1, rows = rows,
       why = ("%s is rolled out, but not to these nodes, or it finds no device there"):format(plugins.names(sets)),
+      fix = ("kubectl -n %s get pods -o wide --field-selector spec.nodeName=%s; the log of the plug-in's pod there"
+        .. " says what it found"):format(sets[1].name:match "^[^/]*", rows[1].k),
     })
   end
 end
@@ -42,11 +44,7 @@ no plug-in of this kind and are left out; gpu-nodes, fabric-resources and dra-de
     ["no-gpu-nodes"] = "kubectl get nodes -L nvidia.com/gpu.product",
     ["no-usable-nodes"] = "kubectl describe nodes; kubectl uncordon NODE where it is cordoned",
     ["no-device-plugin"] = "Install the device plug-in. Look with: kubectl get daemonsets -A",
-    ["not-rolled-out"] = "kubectl -n NAMESPACE rollout status daemonset NAME; kubectl -n NAMESPACE get pods -o wide",
-    ["too-few-pods"] = "kubectl -n NAMESPACE describe daemonset NAME: its node selector and tolerations must let it"
-      .. " onto every GPU node",
     ["no-gpus-offered"] = "kubectl get pods -A -o wide | grep device-plugin; then the log of the pod on that node",
-    ["not-offered"] = "kubectl -n NAMESPACE get pods -o wide (of that DaemonSet): is one on the node? Then its log",
     ["no-nic-resource"] = "kubectl get nodes -o yaml | grep -e rdma/ -e mlnxnics; --set nic_resource=NAME names"
       .. " another resource",
     ["daemonset-missing"] = "kubectl get daemonsets -A; --set daemonset=NAMESPACE/NAME",

@@ -28,7 +28,15 @@ describe("device-plugin", function()
   fleet.rows(it, "device-plugin", {
     {
       "a generation that was not observed", change = set(function(of) of.metadata.generation = 4 end), outcome = "fail",
-      reason = "not-rolled-out", says = { "generation 4 was not observed yet, the last is 3", "rollout status" },
+      reason = "not-rolled-out", says = {
+        "generation 4 was not observed yet, the last is 3",
+        "kubectl -n gpu-operator rollout status --watch=false daemonset nvidia-device-plugin-daemonset; kubectl -n",
+      },
+    },
+    {
+      "a DaemonSet that is being deleted", outcome = "fail", reason = "not-rolled-out",
+      change = set(function(of) of.metadata.deletionTimestamp = "2026-03-10T20:10:44Z" end),
+      says = { "is being deleted", "kubectl -n gpu-operator describe daemonset nvidia-device-plugin-daemonset;" },
     },
     {
       "pods of an older version", change = set(function(of) of.status.updatedNumberScheduled = 1 end), outcome = "fail",
@@ -38,7 +46,9 @@ describe("device-plugin", function()
       "no status at all", change = set(function(of) of.status = nil end), outcome = "fail", reason = "not-rolled-out",
     },
     {
-      "fewer pods than nodes", outcome = "fail", reason = "too-few-pods", says = { "3 GPU nodes, but 2 pods of" },
+      "fewer pods than nodes", outcome = "fail", reason = "too-few-pods", says = {
+        "3 GPU nodes, but 2 pods of", "kubectl -n gpu-operator describe daemonset nvidia-device-plugin-daemonset;",
+      },
       change = set(function(of)
         of.status = {
           observedGeneration = 3, desiredNumberScheduled = 2, updatedNumberScheduled = 2, numberAvailable = 2,
@@ -75,7 +85,8 @@ describe("device-plugin", function()
     },
     {
       "as many pods as nodes, but not on them", outcome = "fail", reason = "not-offered", coverage = { 2, 3 },
-      says = { "fewer than 1 vpc.amazonaws.com/efa allocatable: n2 (0)", "is one on the node?" }, arch = "h100",
+      says = { "fewer than 1 vpc.amazonaws.com/efa allocatable: n2 (0)",
+        "get pods -o wide --field-selector spec.nodeName=n2;" }, arch = "h100",
       resources = { [EFA] = "32" },
       change = function(parts)
         plugin("aws-efa-k8s-device-plugin", 3)(parts)

@@ -54,6 +54,16 @@ describe("a check that saw nothing and compared nothing", function()
     end)
   end
 
+  it("names the command to look with as a shell reads it", function()
+    local text = site.check("one", 'ctx.k8s:list("nodes", ' .. TYPO .. ') return "fine"', NODES)
+    site.with({ ["it's one.lua"] = text }, function(folder)
+      local result = site.run({ folder .. "/it's one.lua", "--strict" })
+      local path = "'" .. folder .. "/it'\\''s one.lua'"
+      assert.matches("aicr-run -vv " .. path, result.checks.one.fix, 1, true)
+      assert.matches("aicr-run --explain " .. path .. "\n", result.stdout, 1, true)
+    end)
+  end)
+
   it("says that it asked nothing where it needs reads", function()
     local body <const> = 'if ctx.platform ~= "no" then return "not here" end return #ctx.k8s:list("nodes") .. " nodes"'
     local got = run(body)

@@ -280,6 +280,7 @@ describe("the outcome of a check", function()
         .. "kubectl --kubeconfig 'a b' --context c get y",
       ["run it: aicr-run nccl-all-reduce-bw -o x.json; a defect of aicr-run itself"] =
         "run it: aicr-run --kubeconfig 'a b' --context c nccl-all-reduce-bw -o x.json; a defect of aicr-run itself",
+      ["look with: aicr-run -vv 'my x.lua'"] = "look with: aicr-run --kubeconfig 'a b' --context c -vv 'my x.lua'",
       ["again: aicr-run doctor"] = "again: aicr-run doctor --kubeconfig 'a b' --context c",
       ["my-kubectl get nodes"] = "my-kubectl get nodes",
     } do

@@ -10,7 +10,7 @@ local function res(name, outcome, fields)
   local r = {
     name = name, phase = "deployment", tags = {}, path = "checks/" .. name .. ".lua",
     file = "checks/" .. name .. ".lua",
-    origin = "file", explain = name, outcome = outcome, result = "it holds", duration_ms = 400,
+    origin = "file", explain = "checks/" .. name .. ".lua", outcome = outcome, result = "it holds", duration_ms = 400,
     attempts = 1, notes = {},
     trace = {}, params = {}, steps = {}, expectations = {}, measures = {}, series = {},
     evidence = {}, log = {},
@@ -371,7 +371,7 @@ describe("the human report", function()
 
   it("says where a built-in check comes from", function()
     local out = render { res("a", "fail",
-      { code = "CONFLICT", reason = "bad", message = "m", origin = "built-in", line = 3 }) }
+      { code = "CONFLICT", reason = "bad", message = "m", origin = "built-in", explain = "a", line = 3 }) }
     assert.truthy(out:find("checks/a.lua:3 (built-in)\n", 1, true))
     assert.truthy(out:find("aicr-run --explain a\n", 1, true))
   end)

@@ -76,7 +76,8 @@ local FIX <const> = {
   malformed = "correct the text at the place named",
   process = "see whether the program is there and may be started, and how many processes may run: ulimit -u",
   ["bad-need"] = "correct the line of the check's needs that the message names",
-  conflict = "see who owns the fields or changed the object meanwhile: kubectl get RESOURCE NAME --show-managed-fields",
+  conflict = "see who owns the fields or changed the object meanwhile: kubectl get RESOURCE NAME -o yaml "
+    .. "--show-managed-fields",
   memory = "let the check keep less at once: each() instead of list(), and no growing tables",
   budget = "look for a loop in the check that does not end",
   script = "correct the check at the place named",
@@ -317,7 +318,7 @@ local ANOTHERS <const> = " --kubeconfig ADMIN_KUBECONFIG"
 local COMMANDS <const> = { "kubectl ", "aicr-run doctor" }
 
 -- How a run of a check begins: with its name, which has a hyphen, or with an option.
-local RUNS <const> = { "(%l[%l%d]*%-[%l%d])", "(%-%-record )", "(%-f json )" }
+local RUNS <const> = { "(%l[%l%d]*%-[%l%d])", "(%-%-record )", "(%-f json )", "(%-vv? )" }
 local SAME <const> = { "kubeconfig", "context", "recipe", "platform", "namespace" }
 
 -- Runs of checks with what this run was about: without its recipe a benchmark is skipped.

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- Whether a check that would pass observed anything (design 4), and what it looked for in vain. Pure.
+local rbac = require "aicr.engine.rbac"
 local text = require "aicr.report.text"
 
 local M = {}
@@ -54,7 +55,7 @@ end
 
 -- Nothing stands behind the phrase. Design 4 lets it pass: whoever reads it is told, and --strict takes it for none.
 local function nothing(out, item, strict, words, fix)
-  fix = fix:format(item.path or item.name)
+  fix = fix:format(rbac.operand(item))
   if not strict then
     admit(out, true, words)
     admit(out, false, fix)

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- The result model: one table a check, the totals, the exit code. Reports are drawn from it.
 local json = require "aicr.json"
+local rbac = require "aicr.engine.rbac"
 local text = require "aicr.report.text"
 local time = require "aicr.time"
 
@@ -73,7 +74,7 @@ function M.new(item, out, event)
   local record = event and opt(event.record) or {}
   local result = setmetatable({
     name = item.name, phase = item.phase, tags = some(item.meta.tags), file = out.file or item.path,
-    origin = item.origin, path = item.path, explain = item.meta.name, outcome = out.outcome,
+    origin = item.origin, path = item.path, explain = rbac.operand(item), outcome = out.outcome,
     notes = out.notes or {}, started = event and opt(event.started),
     duration_ms = event and opt(event.duration_ms) or 0, attempts = event and 1 or 0,
   }, RESULT)

@@ -12,8 +12,8 @@ local M = {}
 M.GPU = node.GPU
 
 local FIELDS <const> = {
-  "metadata.name", "metadata.namespace", "metadata.generation", "spec.template.spec.containers[*].image",
-  "spec.template.spec.containers[*].name",
+  "metadata.name", "metadata.namespace", "metadata.generation", "metadata.deletionTimestamp",
+  "spec.template.spec.containers[*].image", "spec.template.spec.containers[*].name",
   "status.observedGeneration", "status.desiredNumberScheduled", "status.updatedNumberScheduled",
   "status.numberAvailable",
 }
@@ -35,6 +35,7 @@ local function reduce(set)
   local status = set.status or {}
   return {
     name = ("%s/%s"):format(text.printable(set.metadata.namespace), text.printable(set.metadata.name)),
+    deleted = set.metadata.deletionTimestamp ~= nil,
     containers = containers_of(set), generation = shape.count(set.metadata.generation),
     observed = shape.count(status.observedGeneration), desired = shape.count(status.desiredNumberScheduled),
     updated = shape.count(status.updatedNumberScheduled), available = shape.count(status.numberAvailable),
@@ -171,9 +172,16 @@ function M.names(sets)
   return table.concat(names, " ")
 end
 
+-- A command of kubectl on a DaemonSet.
+local function kubectl(words, set)
+  return ("kubectl -n %s %s daemonset %s"):format(set.name:match "^[^/]*", words, set.name:match "/(.*)")
+end
+
 -- What is missing of a rollout, nil when nothing is.
 local function missing(set)
-  if set.observed < set.generation then
+  if set.deleted then
+    return "it is being deleted, and its pods with it"
+  elseif set.observed < set.generation then
     return ("generation %d was not observed yet, the last is %d"):format(set.generation, set.observed)
   elseif set.updated < set.desired then
     return ("%d of %d pods are of its current version"):format(set.updated, set.desired)
@@ -193,7 +201,11 @@ function M.require_rolled_out(ctx, fleet, sets)
     local what = missing(set)
     if what then
       ctx:coverage { verified = 0, total = fleet.total }
-      ctx:fail { reason = "not-rolled-out", message = ("DaemonSet %s: %s"):format(set.name, what) }
+      ctx:fail {
+        reason = "not-rolled-out", message = ("DaemonSet %s: %s"):format(set.name, what),
+        fix = ("%s; kubectl -n %s get pods -o wide"):format(kubectl(set.deleted and "describe"
+          or "rollout status --watch=false", set), set.name:match "^[^/]*"),
+      }
     end
     pods = pods + set.desired
   end
@@ -202,6 +214,7 @@ function M.require_rolled_out(ctx, fleet, sets)
     ctx:fail {
       reason = "too-few-pods",
       message = ("%d GPU nodes, but %d pods of %s"):format(#fleet.nodes, pods, M.names(sets)),
+      fix = kubectl("describe", sets[1]) .. "; its node selector and tolerations must let it onto every GPU node",
     }
   end
 end

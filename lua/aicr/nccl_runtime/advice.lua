@@ -114,8 +114,8 @@ M.FIXES = {
     .. " args",
   ["interleaved-runs"] = AGAIN, ["not-finite"] = AGAIN, ["inconsistent-row"] = AGAIN, ["evidence-disagrees"] = AGAIN,
   ["wrong-values"] = "Data is damaged on the way: take the nodes out of use and test each pair of them: --set"
-    .. " nccl-all-reduce-bw.node_selector=KEY=VALUE; look for Xid errors: kubectl debug node/NAME -it --image=busybox"
-    .. " -- dmesg",
+    .. " nccl-all-reduce-bw.node_selector=KEY=VALUE; look for Xid errors: kubectl debug node/NAME -it"
+    .. " --profile=sysadmin --image=busybox -- dmesg",
   ["below-own-floor"] = "Take NCCL_TESTS_MIN_BW out of the supplied runtime, or see what slows it down: " .. LOGS,
   ["below-floor"] = "See that no other job uses the nodes (kubectl get pods -A -o wide); with TCPXO, that every node"
     .. " has its eight GPU NICs (aicr-run gke-gpu-nic-topology), and that the TCPXO installer is of one release on all"

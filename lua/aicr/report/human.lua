@@ -306,7 +306,7 @@ local function see(result)
   if result.reason == "no-cluster" or result.origin == "recipe" or result.origin == "doctor" then
     return nil
   end
-  return "aicr-run --explain " .. (result.origin == "built-in" and result.explain or result.path)
+  return "aicr-run --explain " .. (result.explain or result.path)
 end
 
 local function detail(page, run, result, verbose)
