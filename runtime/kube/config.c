@@ -7,6 +7,7 @@
 #include "kube/config_fields.h"
 #include "kube/config_file.h"
 #include "kube/config_pod.h"
+#include "kube/config_proxy.h"
 #include "kube/config_read.h"
 #include "kube/config_sources.h"
 #include "kube/config_url.h"
@@ -402,7 +403,8 @@ bool kube_config_load(const struct kube_config_options *options,
   struct load l = {.o = options, .c = config, .warnings = warnings, .err = err};
   *config = (struct kube_config){0};
   bool ok = (options->in_cluster ? from_pod(&l) : from_files(&l)) &&
-            override(&l) && may_log_in(&l) && default_namespace(&l);
+            override(&l) && may_log_in(&l) && default_namespace(&l) &&
+            kube_config_take_env_proxy(options, config, err);
   kube_config_sources_close(&l.sources);
   if (ok) {
     warn(&l);
@@ -413,9 +415,9 @@ bool kube_config_load(const struct kube_config_options *options,
 void kube_config_free(struct kube_config *c)
 {
   drop_credentials(c);
-  char **const texts[] = {&c->source,  &c->context,         &c->ns,
-                          &c->server,  &c->tls_server_name, &c->proxy,
-                          &c->as.user, &c->as.uid};
+  char **const texts[] = {&c->source,    &c->context,         &c->ns,
+                          &c->server,    &c->tls_server_name, &c->proxy,
+                          &c->env_proxy, &c->as.user,         &c->as.uid};
   for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
     kube_config_wipe_text(texts[i]);
   }

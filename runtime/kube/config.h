@@ -49,7 +49,8 @@ struct kube_config {
   char *tls_server_name;
   bool insecure;
   struct aicr_buf ca; /* PEM, empty: the system's */
-  char *proxy;        /* NULL: the environment's */
+  char *proxy;        /* proxy-url; NULL: none */
+  char *env_proxy;    /* the environment's, where there is no other */
   bool no_compression;
 
   struct aicr_buf certificate, key; /* PEM, both or none */

@@ -180,7 +180,7 @@ bool kube_config_server_url(const char *text, struct aicr_buf *out,
          aicr_buf_add(out, u.authority, (size_t)(u.end - u.authority));
 }
 
-const char *kube_config_proxy_problem(const char *text)
+static const char *proxy_problem(const char *text, bool remote_names)
 {
   struct url u;
   const char *problem = split(text, &u);
@@ -188,7 +188,7 @@ const char *kube_config_proxy_problem(const char *text)
     return "has no scheme: write http://HOST:PORT, https:// or socks5://";
   }
   if (!scheme_is(&u, "http") && !scheme_is(&u, "https") &&
-      !scheme_is(&u, "socks5")) {
+      !scheme_is(&u, "socks5") && !(remote_names && scheme_is(&u, "socks5h"))) {
     return "is neither http://, https:// nor socks5://";
   }
   for (const char *p = text; *p != '\0'; p++) {
@@ -201,4 +201,14 @@ const char *kube_config_proxy_problem(const char *text)
     host = *p == '@' ? p + 1 : host;
   }
   return check_host(host, u.path);
+}
+
+const char *kube_config_proxy_problem(const char *text)
+{
+  return proxy_problem(text, false);
+}
+
+const char *kube_config_env_proxy_problem(const char *text)
+{
+  return proxy_problem(text, true);
 }

@@ -18,6 +18,9 @@ bool kube_config_server_url(const char *text, struct aicr_buf *out,
 /* NULL when the text is a proxy's URL: http, https or socks5, a host. */
 const char *kube_config_proxy_problem(const char *text);
 
+/* The same for the environment's, where socks5h is meant by libcurl's users. */
+const char *kube_config_env_proxy_problem(const char *text);
+
 /* A host name, or an IP address without brackets. */
 bool kube_config_is_host(const char *text);
 

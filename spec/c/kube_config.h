@@ -66,7 +66,7 @@
 struct asked {
   const char *kubeconfig, *context, *cluster, *user, *server, *token, *as, *ns;
   bool in_cluster;
-  const char *env_kubeconfig, *home, *host, *port, *pod_namespace;
+  const char *env_kubeconfig, *home, *host, *port, *pod_namespace, *proxy;
 };
 
 static struct {
@@ -109,7 +109,13 @@ static inline const char *world_env(const char *name)
              {"HOME", world.asked.home},
              {"KUBERNETES_SERVICE_HOST", world.asked.host},
              {"KUBERNETES_SERVICE_PORT", world.asked.port},
-             {"POD_NAMESPACE", world.asked.pod_namespace}};
+             {"POD_NAMESPACE", world.asked.pod_namespace},
+             {"HTTPS_PROXY", world.asked.proxy},
+             {"https_proxy", NULL},
+             {"HTTP_PROXY", NULL},
+             {"http_proxy", NULL},
+             {"NO_PROXY", NULL},
+             {"no_proxy", NULL}};
   for (size_t i = 0; i < COUNT(env); i++) {
     if (strcmp(env[i].name, name) == 0) {
       return env[i].value;

@@ -213,6 +213,8 @@ static const struct scene scenes[] = {
     {{{NULL, NULL}},
      {.home = "$D", .host = "h", .port = "1"},
      "config-not-found"},
+    {{{"kc", FULL}}, {.proxy = "p:3128"}, ""},
+    {{{"kc", FULL}}, {.proxy = "foo://u:" SECRET "@p"}, INVALID},
     {{{"kc", K U C}, {"sa/token", "x"}}, {POD}, INVALID},
     {{{"kc", FULL}}, {.context = "d"}, "context-not-found"},
     {{{"kc", CURRENT C}}, {0}, INVALID},

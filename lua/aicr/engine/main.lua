@@ -194,11 +194,13 @@ local OPEN_FIX <const> = {
 --- What the command line named and cannot be used is a mistake of the command line.
 local function say_unusable(job, option, err)
   local value, why = job.options[option], err.message or "cannot be used"
-  local named = why:find "^%-%-" and why or ("--%s %s"):format(option,
+  local proxy = why:find "^the environment's %a+_"
+  local named = (proxy or why:find "^%-%-") and why or ("--%s %s"):format(option,
     why:find(value, 1, true) and why or value .. ": " .. why)
   say(job.host, {
     what = named,
-    fix = err.reason ~= "exec-plugin-refused" and OPEN_FIX[option]
+    fix = proxy and "correct the proxy's address, or leave it out: env | grep -i proxy"
+      or err.reason ~= "exec-plugin-refused" and OPEN_FIX[option]
       or advice.on_cluster(advice.fix(err.reason), { kubeconfig = job.options.kubeconfig }),
   })
   say(job.host, "no check was run")
