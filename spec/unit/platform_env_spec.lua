@@ -5,6 +5,7 @@ local json = require "aicr.json"
 local platform = require "aicr.platform"
 local raised = require "spec.support.raised"
 local support = require "spec.support.platform"
+local variables = require "aicr.platform.env"
 local vectors = require "spec.support.vectors"
 
 local NAMES <const> = { "aws", "gcp", "azure", "oci", "onprem", "togetherai", "mistral", "forge", "nscale" }
@@ -160,6 +161,46 @@ describe("mpi_env_args", function()
       support.same(row.result, platform.mpi_env_args(row.args.env, row.args.mpiArgs))
     end)
   end
+end)
+
+describe("unreached", function()
+  local function names(...)
+    return table.concat(variables.unreached(...), " ")
+  end
+  local function list(...)
+    local out = {}
+    for i, word in ipairs { ... } do
+      local name, value = word:match "^([^=]+)=(.*)$"
+      out[i] = { name = name, value = value }
+    end
+    return out
+  end
+
+  it("are variables that no -x names, or with another value", function()
+    assert.equal("A", names(list "A=1", nil, {}, nil))
+    assert.equal("A", names(list "A=1", nil, { "-x", "B=1" }, nil))
+    assert.equal("A", names(list "A=1", nil, { "-x", "A=2" }, list "A=2"))
+    assert.equal("", names(list "A=1", nil, { "-x", "A=1" }, nil))
+    assert.equal("B A", names(list("B=1", "A=1"), list "B=1", nil, nil))
+  end)
+
+  it("are none that all containers have: what is forwarded has been decided", function()
+    assert.equal("", names(list "A=1", list "A=1", { "-x", "A=2" }, list "A=1"))
+    assert.equal("A", names(list("A=1", "A=3"), nil, { "-x", "A=2" }, list "A=1"))
+  end)
+
+  it("are not those that mpirun passes on of its own environment", function()
+    local both = list("OMPI_MCA_pml=ob1", "PMIX_MCA_gds=hash", "OMPI_OTHER=1")
+    assert.equal("OMPI_OTHER", names(nil, both, nil, nil))
+    assert.equal("OMPI_MCA_pml PMIX_MCA_gds OMPI_OTHER", names(both, nil, nil, nil))
+    assert.equal("OMPI_MCA_pml", names(list "OMPI_MCA_pml=ob1", list "OMPI_MCA_pml=cm", nil, nil))
+  end)
+
+  it("are of mpirun's own value where -x has a bare name", function()
+    assert.equal("", names(nil, list "A=1", { "-x", "A" }, nil))
+    assert.equal("A", names(list "A=1", list "A=2", { "-x", "A" }, nil))
+    assert.equal("A", names(list "A=1", nil, { "-x", "A" }, nil))
+  end)
 end)
 
 describe("a list of variables", function()

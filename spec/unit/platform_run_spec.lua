@@ -68,6 +68,25 @@ local function plain(framework)
 end
 
 describe("a run", function()
+  it("says which variables of rows its ranks do not get", function()
+    assert.same({ "NCCL_NET_GDR_LEVEL" }, build "gcp gb200 mpi".unreached)
+    assert.same({}, build("gcp gb200 mpi", { UserMPIArgs = { "-x", "NCCL_NET_GDR_LEVEL=5" } }).unreached)
+    assert.same({}, build("gcp gb200 mpi", { Env = { { name = "NCCL_NET_GDR_LEVEL", value = "3" } } }).unreached)
+    local mistral = table.concat(build "mistral gb300 mpi".unreached, " ")
+    assert.truthy(mistral:find("NCCL_IB_HCA", 1, true), mistral)
+    assert.falsy(mistral:find("NCCL_DEBUG ", 1, true), mistral)
+    assert.same({}, build "mistral gb300 torch".unreached)
+    assert.same({}, build "aws h100 mpi".unreached)
+    local h100 = build "gcp h100 mpi".unreached
+    assert.truthy(table.concat(h100, " "):find("NCCL_FASTRAK_IFNAME", 1, true))
+    local mine = { name = "mine", when = {}, podSpec = { containers = { { name = "node", env = {
+      { name = "MINE", value = "1" },
+    } } } } }
+    assert.same({ "MINE" }, build("aws h100 mpi", { UserOverrides = { mine } }).unreached)
+    mine.mpiArgs = { "-x", "MINE=1" }
+    assert.same({}, build("aws gb300 mpi", { UserOverrides = { mine } }).unreached)
+  end)
+
   it("8.43 aws gb300 mpi: later rows come before earlier ones, the user's last", function()
     local script, args = build("aws gb300 mpi", { UserMPIArgs = { "-x", "U=1" } }).trainer.args[1], {}
     script = script:match "\nexec timeout 3600 %S+ ([^\n]*)$":gsub("'.-'", "OPTIONS")

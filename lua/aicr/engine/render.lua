@@ -228,6 +228,10 @@ local function head(rendered)
   if built.topology then
     lines[#lines + 1] = "the nodes of a job share the label " .. built.topology.topologyKey
   end
+  if #built.unreached > 0 then
+    lines[#lines + 1] = ("set in containers, and not for the ranks, as no -x of mpirun names it so: %s; a row of"
+      .. " --overrides can, mpiArgs: [-x, NAME=VALUE]"):format(table.concat(built.unreached, " "))
+  end
   if rendered.domain_label then
     lines[#lines + 1] = ("NVLink joins the nodes that share the label %s, the network all others"):format(
       rendered.domain_label)
@@ -248,7 +252,8 @@ local function as_json(rendered, objects)
     test = test.name, platform = facts.platform, arch = facts.arch, nodes = facts.nodes, gpus = facts.gpus,
     nics = facts.nics, mnnvl = facts.mnnvl, catalogue_row = test.row, rows = rows_of(rendered.built),
     own_rows = facts.overrides and rows_of(rendered.built, facts.overrides.file), topology = rendered.built.topology,
-    published = test.published, thresholds = test.thresholds, objects = objects,
+    unreached = rendered.built.unreached, published = test.published, thresholds = test.thresholds,
+    objects = objects,
   } .. "\n"
 end
 

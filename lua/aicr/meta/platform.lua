@@ -98,6 +98,7 @@ local platform = {}
 ---@field trainer table the trainer of train_job
 ---@field topology? table
 ---@field rows {name: string, index: integer, changed: boolean, user: boolean, file: string?}[] the rows that applied
+---@field unreached string[] variables that rows set in containers, and that the ranks of MPI do not get
 
 --- The nine names, in their order; a new list at each call.
 ---@return string[]

@@ -147,6 +147,10 @@ local function describe(ctx, request, test, built, words, sizes)
   ctx:evidence("built for %s %s: program and environment %s, rows %s%s", request.platform,
     text.printable(request.arch), test.row, #rows > 0 and table.concat(rows, " ") or "none",
     #own > 0 and (" and %s of parameter overrides"):format(table.concat(own, " ")) or "")
+  if #built.unreached > 0 then
+    ctx:evidence("set in containers, and not for the ranks: %s; a row of parameter overrides can forward it, mpiArgs:"
+      .. " [-x, NAME=VALUE]", text.printable(table.concat(built.unreached, " ")))
+  end
   if built.topology then
     ctx:evidence("the nodes should share the label %s, which is not looked at", built.topology.topologyKey)
   end

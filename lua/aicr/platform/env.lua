@@ -6,6 +6,9 @@ local value = require "aicr.platform.value"
 
 local M = {}
 
+-- What mpirun passes on of its own environment without -x (seen with Open MPI 4.1.4 over ssh).
+local PASSED <const> = { "OMPI_MCA_", "PMIX_MCA_" }
+
 -- What NCCL needs on any fabric; what a fabric needs stands in the overrides.
 local BASE <const> = {
   { "NCCL_DEBUG", "INFO" },
@@ -115,6 +118,15 @@ local function forwarded(entry)
   return entry.name .. "=" .. (value.opt(entry.value) or "")
 end
 
+local function is_passed(name)
+  for _, prefix in ipairs(PASSED) do
+    if name:sub(1, #prefix) == prefix then
+      return true
+    end
+  end
+  return false
+end
+
 --- Calls see(i, name) for the operand of each `-x`.
 local function each_forwarded(args, see)
   local i = 1
@@ -168,6 +180,40 @@ function M.mpi_env_args(list, args)
     end
   end
   return M.forward(left)
+end
+
+-- Does the rank get this entry? `operand` is what -x says of it, `own` mpirun's entry of that name.
+local function reaches(entry, operand, own)
+  local same = own and value.equal(own, entry)
+  if operand == entry.name or not operand and is_passed(entry.name) then
+    return same
+  end
+  return operand ~= nil and operand == forwarded(entry)
+end
+
+--- The names of variables that override rows put into containers and that the ranks of MPI do not get: sshd gives them
+--- a fresh environment, in which is what mpirun forwards (3.6.10), another value of it perhaps. In order of the lists.
+---@param workers table[]|nil environment of the workers' container
+---@param launcher table[]|nil that of mpirun's
+---@param args string[]|nil of mpirun
+---@param common table[]|nil what every container of the run has: of these the operands decide
+---@return string[]
+function M.unreached(workers, launcher, args, common)
+  local out, operands, seen = json.array(), {}, {}
+  local of_mpirun, of_all = last_of(launcher), last_of(common)
+  each_forwarded(value.list(args), function(i, name) operands[name] = args[i] end)
+  for _, list in ipairs { value.list(workers), value.list(launcher) } do
+    for name, entry in pairs(last_of(list)) do
+      seen[name] = seen[name] or not value.equal(entry, of_all[name] or {})
+        and not reaches(entry, operands[name], of_mpirun[name])
+    end
+    for _, entry in ipairs(list) do
+      if seen[entry.name] == true then
+        out[#out + 1], seen[entry.name] = entry.name, "told"
+      end
+    end
+  end
+  return out
 end
 
 return M

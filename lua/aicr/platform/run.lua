@@ -260,6 +260,25 @@ local function tolerate_alike(dependencies)
   end
 end
 
+-- What rows put into containers and ranks do not get. `kept`: `args` are still mpirun's, no override changed them.
+local function unreached(run, state, trainer, args, kept, all_env)
+  if run.FrameworkType ~= "mpi" then
+    return json.array()
+  end
+  local function env_of(job)
+    for _, object in ipairs(state.dependencies) do
+      local jobs = object.kind == runtime.KIND and member(object, "spec", "template", "spec", "replicatedJobs")
+      local pod = member(value.named(jobs, job), "template", "spec", "template", "spec")
+      local list = member(value.named(pod and pod.containers, runtime.NODE), "env")
+      if list then
+        return list
+      end
+    end
+  end
+  local of_launcher = append(append(json.array(), env_of(runtime.LAUNCHER)), trainer.env)
+  return env.unreached(env_of(runtime.NODE), of_launcher, kept and args or value.list(trainer.args), all_env)
+end
+
 --- The run with the given rows applied.
 ---@param run aicr.platform.Run
 ---@param rows table[] as `build_overrides` gives them
@@ -269,6 +288,7 @@ function M.compose(run, rows)
   local own = own_runtime(run, all_env)
   local matched = matching(rows, value.list(run.UserOverrides), run)
   local command, args = command_of(run, all_env, matched)
+  local of_mpirun = args
   command, args = with_pre_command(command, args, matched)
   local state = {
     job = first_job(run, command, args),
@@ -287,8 +307,10 @@ function M.compose(run, rows)
   for i, m in ipairs(matched) do
     rows_out[i] = { name = m.name, index = m.index, changed = m.changed, user = m.user, file = m.row.file }
   end
+  local trainer = train_job.trainer
   return {
     rows = rows_out,
+    unreached = unreached(run, state, trainer, of_mpirun, value.equal(trainer.args, args), all_env),
     dependencies = dependencies,
     trainer = train_job.trainer,
     topology = state.orchestration.topology,
