@@ -123,6 +123,17 @@ static int write_text(lua_State *L)
   return 1;
 }
 
+/* can_write(target) -> true | nil, message                     [-0, +1|2, e] */
+static int can_write(lua_State *L)
+{
+  const char *message = NULL;
+
+  if (!aicr_file_can_write(check_path(L, 1), &message))
+    return fail(L, message);
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
 /* env(name) -> text | nil                                      [-0, +1, e] */
 static int get_env(lua_State *L)
 {
@@ -549,6 +560,7 @@ static const luaL_Reg functions[] = {
     {"list_dir", list_dir},
     {"real_path", real_path},
     {"write", write_text},
+    {"can_write", can_write},
     {"env", get_env},
     {"embedded", embedded},
     {"embedded_list", embedded_list},

@@ -236,25 +236,35 @@ static bool write_direct(const char *path, const char *data, size_t len,
   return ok;
 }
 
+/* Makes a file beside the path: its name in *temp, -1 with the reason. */
+static int make_beside(const char *path, struct aicr_buf *temp,
+                       const char **message)
+{
+  int fd;
+
+  aicr_buf_init(temp, 4096);
+  if (!aicr_buf_addf(temp, "%s.XXXXXX", path)) {
+    failed(message, temp->no_memory ? "out of memory" : "the path is too long");
+    return -1;
+  }
+  fd = mkstemp(temp->data);
+  if (fd < 0)
+    failed(message, strerror(errno));
+  return fd;
+}
+
 static bool write_renamed(const char *path, const char *data, size_t len,
                           const char **message)
 {
   struct aicr_buf temp;
   mode_t mask = umask(0);
-  int fd = -1;
+  int fd;
   bool ok = false;
 
   umask(mask);
-  aicr_buf_init(&temp, 4096);
-  if (!aicr_buf_addf(&temp, "%s.XXXXXX", path)) {
-    failed(message, temp.no_memory ? "out of memory" : "the path is too long");
+  fd = make_beside(path, &temp, message);
+  if (fd < 0)
     goto out;
-  }
-  fd = mkstemp(temp.data);
-  if (fd < 0) {
-    failed(message, strerror(errno));
-    goto out;
-  }
   ok = write_fd(fd, data, len, message);
   if (fchmod(fd, 0666 & ~mask) != 0 && ok)
     ok = failed(message, strerror(errno));
@@ -288,4 +298,40 @@ bool aicr_file_write(const char *target, const char *data, size_t len,
   if (lstat(target, &st) == 0 && !S_ISREG(st.st_mode))
     return write_direct(target, data, len, interrupt, message);
   return write_renamed(target, data, len, message);
+}
+
+/* Is there room for a report beside the path? */
+static bool can_rename(const char *path, const char **message)
+{
+  static const char some[16384];
+  struct aicr_buf temp;
+  int fd = make_beside(path, &temp, message);
+  bool ok = fd >= 0;
+
+  if (ok) {
+    ok = write_fd(fd, some, sizeof(some), message);
+    if (close(fd) != 0 && ok)
+      ok = failed(message, strerror(errno));
+    unlink(temp.data);
+  }
+  aicr_buf_free(&temp);
+  return ok;
+}
+
+bool aicr_file_can_write(const char *target, const char **message)
+{
+  struct stat st;
+
+  if (!strcmp(target, "-") || !strcmp(target, "stderr"))
+    return true;
+  if (lstat(target, &st) != 0 || S_ISREG(st.st_mode))
+    return can_rename(target, message);
+  /* A link that leads nowhere stays so: nothing is made at its end. */
+  if (stat(target, &st) != 0)
+    return failed(message, strerror(errno));
+  if (S_ISDIR(st.st_mode) || S_ISSOCK(st.st_mode))
+    return failed(message, strerror(S_ISDIR(st.st_mode) ? EISDIR : ENXIO));
+  /* Not opened: that would wake, or wait for, the reader of a pipe. */
+  return faccessat(AT_FDCWD, target, W_OK, AT_EACCESS) == 0 ||
+         failed(message, strerror(errno));
 }

@@ -31,4 +31,9 @@ bool aicr_folder_list(const char *path,
 bool aicr_file_write(const char *target, const char *data, size_t len,
                      int *interrupt, const char **message);
 
+/* Would aicr_file_write find the way to that target open? Nothing that is there
+ * is changed: beside a regular file, and where there is none yet, a temporary
+ * one is made and removed. */
+bool aicr_file_can_write(const char *target, const char **message);
+
 #endif

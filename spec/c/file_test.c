@@ -213,6 +213,36 @@ static void test_atomic(void **state)
   assert_false(aicr_file_write("/dev/full", "x", 1, &interrupt, NULL));
 }
 
+/* Asking changes nothing that is there. */
+static void test_can_write(void **state)
+{
+  const char *message = NULL;
+
+  (void)state;
+  assert_int_equal(mkdir(at("can"), 0700), 0);
+  assert_true(aicr_file_can_write(at("can/new"), &message));
+  assert_int_not_equal(access(at("can/new"), F_OK), 0);
+  assert_true(aicr_file_write(at("can/old"), "old", 3, &interrupt, NULL));
+  assert_int_equal(symlink("old", at("can/link")), 0);
+  assert_int_equal(mkfifo(at("can/pipe"), 0600), 0);
+  assert_true(aicr_file_can_write(at("can/old"), &message));
+  assert_true(aicr_file_can_write(at("can/link"), &message));
+  assert_true(aicr_file_can_write(at("can/pipe"), &message));
+  assert_true(read_back(at("can/old"), "old"));
+  assert_true(aicr_file_can_write("/dev/full", &message));
+  assert_true(aicr_file_can_write("-", &message));
+  assert_null(message);
+  assert_false(aicr_file_can_write(at("can"), &message));
+  assert_string_equal(message, "Is a directory");
+  assert_false(aicr_file_can_write(at("can/none/new"), &message));
+  assert_string_equal(message, "No such file or directory");
+  assert_false(aicr_file_can_write(at("can/old/new"), &message));
+  assert_string_equal(message, "Not a directory");
+  assert_int_equal(symlink("nowhere", at("can/lost")), 0);
+  assert_false(aicr_file_can_write(at("can/lost"), &message));
+  assert_false(aicr_file_can_write("/proc/new", &message));
+}
+
 /* A program that shares stdout may have made it not wait for its reader. */
 static void test_stdout_that_does_not_wait(void **state)
 {
@@ -257,6 +287,7 @@ int main(void)
       cmocka_unit_test(test_below),
       cmocka_unit_test(test_list),
       cmocka_unit_test(test_atomic),
+      cmocka_unit_test(test_can_write),
       cmocka_unit_test(test_stdout_that_does_not_wait),
       cmocka_unit_test(test_fifo),
       cmocka_unit_test(test_fifo_interrupted),

@@ -133,6 +133,53 @@ describe("-o", function()
     assert.match("/dev/full: No space left on device", result.stderr)
   end)
 
+  it("shows on stderr what could not be written, unless a file has it", function()
+    local result = binary.run(arguments("lyra-ok", { "-o", "json:/dev/full" }))
+    local told = result.stderr:match "the json report that could not be written follows\n(.*)$"
+    local run = json.decode(told)
+    assert.equal(2, run.totals.pass)
+    assert.equal(3, run.run.exit_code)
+    files.with_folder(function(folder)
+      local kept = folder .. "/a.json"
+      result = binary.run(arguments("lyra-ok", { "-o", "json:/dev/full", "-o", kept }))
+      assert.equal(3, result.code)
+      assert.truthy(result.stderr:find("that report is whole in " .. kept, 1, true), result.stderr)
+      assert.falsy(result.stderr:find("totals", 1, true), result.stderr)
+    end)
+    result = binary.run(arguments "lyra-ok", { stdout = ">/dev/full" })
+    assert.match("the human report that could not be written follows\naicr%-run .*2 checks: 2 passed", result.stderr)
+  end)
+
+  it("finds out before the first check what could not be written at the end", function()
+    files.with_folder(function(folder)
+      files.write(folder .. "/old.json", "old")
+      os.execute(("ln -s nowhere %s/lost; mkdir %s/sub"):format(folder, folder))
+      for _, row in ipairs {
+        { folder .. "/no ne/a.json", "No such file or directory", "mkdir -p '" .. folder .. "/no ne'" },
+        { "json:" .. folder .. "/sub", "Is a directory", "name a file in a folder" },
+        { "json:" .. folder .. "/old.json/a", "Not a directory", "name a file in a folder" },
+        { "json:" .. folder .. "/lost", "No such file or directory", "name a file in a folder" },
+      } do
+        local result = binary.run(arguments("lyra-ok", { "-o", folder .. "/old.json", "-o", row[1] }))
+        assert.equal(2, result.code, result.stderr)
+        assert.equal("", result.stdout)
+        assert.truthy(result.stderr:find("the report could not be written: " .. row[2], 1, true), result.stderr)
+        assert.truthy(result.stderr:find("  fix  " .. row[3], 1, true), result.stderr)
+        assert.match("no check was run\n$", result.stderr)
+        assert.equal("old", files.read(folder .. "/old.json"))
+      end
+    end)
+  end)
+
+  it("refuses two reports in one file", function()
+    files.with_folder(function(folder)
+      local outputs = { "-o", "json:" .. folder .. "/a", "-o", "junit:" .. folder .. "/a" }
+      local result = binary.run(arguments("lyra-ok", outputs))
+      assert.equal(2, result.code)
+      assert.match("a report of format json is to be written there too", result.stderr)
+    end)
+  end)
+
   it("gives no report to a usage error", function()
     files.with_folder(function(folder)
       assert.equal(2, binary.run(arguments("lyra-ok", { "-o", folder .. "/a.json", "--frmat" })).code)

@@ -114,6 +114,9 @@ local function prepare(given, host, problems)
   end
   -- The reports that a suite wants are those of its runs.
   job.reports = formats.parse(job.command == "run" and options or given.options, problems)
+  if not problems:any() and not (options.list or options.explain or options.dry_run) then
+    writer.check(host, job.reports, problems)
+  end
   settings.apply(job, given, function() return catalog:every() end, problems)
   local function all_names()
     return catalog:names()

@@ -78,9 +78,16 @@ end
 --- @return table {format of stdout, outputs = list of {format, file}, json_file = the first that is JSON}
 function M.parse(options, problems)
   local out = { format = options.format or "human", outputs = {} }
+  local named = {}
   accept(out.format, "--format", problems)
   for _, text in ipairs(options.output or {}) do
     local output = parse_output(text, problems)
+    local other = output and not output.file:find "^/dev/" and named[output.file]
+    if other and other ~= output.format then
+      problems:add("--output %s: a report of format %s is to be written there too", text, other)
+    elseif output then
+      named[output.file] = output.format
+    end
     out.outputs[#out.outputs + 1] = output
     out.json_file = out.json_file or (output and output.format == "json" and output.file or nil)
   end
