@@ -80,7 +80,7 @@ end
 --- The content of a file as a value; one line end that closes it is not part of it.
 --- @return string|nil content
 --- @return string|nil why it cannot be read
-local function content(path, host)
+function M.content(path, host)
   local text, why = host.read_file(path)
   if not text then
     return nil, why or "cannot be read"
@@ -91,8 +91,6 @@ local function content(path, host)
   end
   return (text:gsub("\r?\n$", ""))
 end
-
-M.content = content
 
 --- Applies `[CHECK.]KEY=FILE` texts.
 --- @param items table
@@ -105,7 +103,7 @@ function M.set_file(items, texts, host, source, problems)
     if not set or set.value == "" then
       problems:add("%s: expected [CHECK.]KEY=FILE", by)
     else
-      local value, why = content(set.value, host)
+      local value, why = M.content(set.value, host)
       if not value then
         problems:add("%s: %s: %s", by, set.value, why)
       else
