@@ -14,6 +14,16 @@ local REAPPLY <const> = "Deploy the bundle of this recipe again, or generate rec
   .. " again if the new order is wanted. Look with: kubectl get clustertrainingruntime "
   .. gke.RUNTIME .. " -o yaml"
 
+-- What is there and as it should be, but not for long.
+local function deleted(networks, runtime)
+  local words = {}
+  for _, network in ipairs(networks) do
+    words[#words + 1] = network.deleted and "network " .. network.name or nil
+  end
+  words[#words + 1] = runtime and gke.is_deleted(runtime) and gke.RUNTIME or nil
+  return #words > 0 and "; being deleted: " .. table.concat(words, ", ") or ""
+end
+
 return {
   name = "gke-gpu-nic-networks",
   phase = "deployment",
@@ -80,13 +90,14 @@ the recipe ships the runtime, compares the three. It reads, it repairs nothing.]
     local recorded = gke.fabric_runtime_delivered(ctx.recipe)
     local bound = gke.bound(networks)
     if not recorded then
-      return ("%d networks bound, no fabric runtime delivered"):format(#bound)
+      return ("%d networks bound, no fabric runtime delivered"):format(#bound) .. deleted(networks)
     end
-    local deployed = gke.deployed_mapping(gke.read_deployed_runtime(ctx.k8s))
+    local runtime = gke.read_deployed_runtime(ctx.k8s)
+    local deployed = gke.deployed_mapping(runtime)
     verify.mapping_matches_recipe(recorded, deployed)
     verify.networks_exist(deployed, bound, gke.names(networks))
     ctx:evidence("%s: %d interfaces as recorded, all selected networks exist and are bound",
       gke.RUNTIME, #deployed)
-    return ("%d interfaces: recipe = deployed, all on cluster"):format(#deployed)
+    return ("%d interfaces: recipe = deployed, all on cluster"):format(#deployed) .. deleted(networks, runtime)
   end,
 }

@@ -311,6 +311,13 @@ function M.network_status(obj)
   }
 end
 
+--- Is the object on its way out? What is in use stays so, as it is, until nothing holds it.
+---@param object table
+---@return boolean
+function M.is_deleted(object)
+  return object.metadata.deletionTimestamp ~= nil
+end
+
 --- The statuses of the cluster's GPU NIC networks, sorted by name (gke-tcpxo.md 3.8). One list;
 --- its error is raised as it is, for `aicr.verify` to classify.
 ---@param k8s table
@@ -320,6 +327,7 @@ function M.gpu_nic_networks(k8s)
   for _, obj in ipairs(k8s:list(M.NETWORKS)) do
     local status = M.network_status(obj)
     if status.name:find(M.NAME_SUBSTRING, 1, true) then
+      status.deleted = M.is_deleted(obj) or nil
       found[#found + 1] = status
     end
   end

@@ -3,6 +3,7 @@ require "aicr_native"
 local binary = require "spec.support.binary"
 local cases = require "spec.support.cases"
 local faults = require "spec.support.faults"
+local files = require "spec.support.files"
 local json = require "aicr.json"
 local recording = require "spec.support.recording"
 
@@ -35,6 +36,28 @@ describe(NAME .. " tells the operator what gke-tcpxo.md 4.4 asks for", function(
       for _, words in ipairs(wanted) do
         assert.truthy(told:find(words, 1, true), ("%q not in %s"):format(words, told))
       end
+    end)
+  end
+end)
+
+describe(NAME .. " on objects that are being deleted", function()
+  local WHEN <const> = "2026-03-10T20:10:44Z"
+  for _, row in ipairs {
+    { key = recording.NETWORKS, name = "lyra-gpu-nic-k3", says = "; being deleted: network lyra-gpu-nic-k3" },
+    { key = recording.RUNTIMES, name = "torch-distributed-tcpxo", says = "; being deleted: torch-distributed-tcpxo" },
+  } do
+    it("says so with its pass: " .. row.name, function()
+      local parts = recording.read()
+      for _, object in ipairs(parts.lists[row.key].items) do
+        object.metadata.deletionTimestamp = object.metadata.name == row.name and WHEN or nil
+      end
+      files.with_folder(function(folder)
+        recording.write(folder, parts)
+        local got = binary.check(binary.report { "--recording", folder, "--recipe", "recipes/lyra.yaml",
+          "checks/gke_tcpxo.lua", "-p", "deployment" }, NAME)
+        assert.equal("pass", got.outcome, got.message)
+        assert.equal("8 interfaces: recipe = deployed, all on cluster" .. row.says, got.result)
+      end)
     end)
   end
 end)

@@ -37,6 +37,7 @@ local gke = {}
 ---@field paramSet string "" when there is none
 ---@field bound boolean
 ---@field why? string why it is not bound
+---@field deleted? boolean it is being deleted (of gpu_nic_networks)
 
 ---@class aicr.gke.NicInfo
 ---@field interfaces table<string, string> name -> PCI address
@@ -118,6 +119,11 @@ function gke.fabric_runtime_delivered(recipe) end
 ---@return aicr.gke.Status
 ---@nodiscard
 function gke.network_status(network) end
+
+---@param object table
+---@return boolean
+---@nodiscard
+function gke.is_deleted(object) end
 
 ---@param k8s aicr.k8s
 ---@return aicr.gke.Status[]
