@@ -46,7 +46,9 @@ struct kube_call {
   struct kube_resolving resolving;
   struct kube_resource was; /* before it was looked up anew */
   enum kube_served explained;
-  bool again; /* it was looked up anew, for it was answered 404 */
+  bool waited; /* discovery was read for it */
+  bool in_run; /* the namespace is the run's, by default */
+  bool again;  /* it was looked up anew, for it was answered 404 */
   enum kube_phase phase;
   enum {
     AHEAD_NONE,

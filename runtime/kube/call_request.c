@@ -4,6 +4,7 @@
 
 #include "core/text.h"
 #include "kube/call.h"
+#include "kube/discovery.h"
 #include "kube/fixed_text.h"
 #include "kube/record_call.h"
 #include "kube/status.h"
@@ -37,6 +38,7 @@ static void default_namespace(struct kube_call *call)
       spec->ns == NULL) {
     spec->ns = spec->run_namespace;
     call->rq.ns = spec->ns;
+    call->in_run = true;
     kube_set_text(call->failure.ns, sizeof call->failure.ns, spec->ns);
   }
 }
@@ -212,7 +214,23 @@ bool kube_call_look_up(struct kube_call *call, enum kube_served served,
   call->explained = served;
   call->was = call->rq.resource;
   call->resolving = (struct kube_resolving){.anew = true};
+  if (call->in_run) { /* it may belong to the cluster by now */
+    call->spec.ns = call->rq.ns = NULL;
+    call->in_run = false;
+    call->failure.ns[0] = '\0';
+  }
   return kube_call_go_on(call, err);
+}
+
+/* Would the request be refused for the scope that an older answer of discovery
+ * gives its resource? A definition may have been made anew meanwhile. */
+static bool is_scope_old(const struct kube_call *call)
+{
+  const struct kube_resource *r = &call->rq.resource;
+  bool fits = call->spec.ns != NULL ? r->namespaced
+                                    : !r->namespaced || call->spec.name == NULL;
+  return !fits && !call->again && !call->waited && !kube_always_served(r) &&
+         call->client->backend->ops->served == NULL; /* no recording */
 }
 
 /* Sends the request once its resource is known. False: nothing is sent, with
@@ -228,6 +246,7 @@ bool kube_call_go_on(struct kube_call *call, struct aicr_error *err)
   }
   switch (resolve(call, err)) {
   case KUBE_RESOLVE_WAIT:
+    call->waited = true;
     call->phase = PHASE_RESOLVE;
     return true;
   case KUBE_RESOLVE_FAILED:
@@ -239,8 +258,13 @@ bool kube_call_go_on(struct kube_call *call, struct aicr_error *err)
     call->resolved = true;
     return false;
   }
-  if ((call->again && !is_worth_it(call, err)) || !check_shape(spec, err) ||
-      !kube_resource_path(&call->rq.resource, spec->ns, spec->name,
+  if ((call->again && !is_worth_it(call, err)) || !check_shape(spec, err)) {
+    return false;
+  }
+  if (is_scope_old(call)) {
+    return kube_call_look_up(call, KUBE_SERVED_YES, err);
+  }
+  if (!kube_resource_path(&call->rq.resource, spec->ns, spec->name,
                           spec->subresource, &call->path, err)) {
     return false;
   }
