@@ -16,6 +16,7 @@
 #define CONNECT_MS        10000
 #define GET_MS            30000
 #define LIST_MS           60000
+#define EARLY_MS          1 /* libcurl rounds what has passed up */
 #define HEADER_TEXT_MAX   ((size_t)64 << 10)
 #define RETRY_AFTER_MAX_S 3600 /* a server may say any number */
 
@@ -216,22 +217,6 @@ static bool is_alone(const struct kube_request *rq)
   return rq->stream && rq->text;
 }
 
-static const char *proxy_of(const struct kube_transfer *t)
-{
-  const struct kube_config *c = &t->live->config;
-  return c->proxy != NULL ? c->proxy : c->env_proxy;
-}
-
-/* What the environment says is not left to libcurl, which reads it otherwise
- * than kubectl: "" is none. */
-static bool set_proxy(struct kube_transfer *t)
-{
-  const char *proxy = proxy_of(t);
-  return curl_easy_setopt(t->easy, CURLOPT_PROXY, proxy == NULL ? "" : proxy) ==
-             CURLE_OK &&
-         curl_easy_setopt(t->easy, CURLOPT_NOPROXY, "") == CURLE_OK;
-}
-
 static bool set_connection(struct kube_transfer *t)
 {
   const struct kube_live *l = t->live;
@@ -263,7 +248,12 @@ static bool set_connection(struct kube_transfer *t)
          curl_easy_setopt(e, CURLOPT_HTTP_CONTENT_DECODING,
                           kube_live_keeps_packed(&t->rq) ? 0L : 1L) == CURLE_OK;
   }
-  return ok && set_proxy(t) && set_tls(t);
+  if (l->config.proxy != NULL) {
+    ok = ok &&
+         curl_easy_setopt(e, CURLOPT_PROXY, l->config.proxy) == CURLE_OK &&
+         curl_easy_setopt(e, CURLOPT_NOPROXY, "") == CURLE_OK;
+  }
+  return ok && set_tls(t);
 }
 
 /* Without memory libcurl leaves the query out of what it sends, and a list is
@@ -431,7 +421,7 @@ static enum kube_transport timed_out(const struct kube_transfer *t,
                                      int64_t now_ms)
 {
   curl_off_t lookup = 0;
-  if (t->rq.deadline_ms != 0 && now_ms >= t->rq.deadline_ms) {
+  if (t->rq.deadline_ms != 0 && now_ms >= t->rq.deadline_ms - EARLY_MS) {
     return KUBE_TRANSPORT_DEADLINE;
   }
   curl_easy_getinfo(t->easy, CURLINFO_NAMELOOKUP_TIME_T, &lookup);
@@ -493,16 +483,6 @@ static void classify(struct kube_transfer *t, CURLcode result, int64_t now_ms)
   }
 }
 
-/* Which of the two it was that could not be reached? */
-static const char *by_proxy(const struct kube_transfer *t)
-{
-  const struct kube_config *c = &t->live->config;
-  return c->proxy != NULL       ? " by the proxy of proxy-url"
-         : c->env_proxy == NULL ? ""
-         : t->live->target.tls  ? " by the proxy of HTTPS_PROXY"
-                                : " by the proxy of HTTP_PROXY";
-}
-
 static void take_head(struct kube_transfer *t)
 {
   struct kube_answer *a = &t->answer;
@@ -558,8 +538,8 @@ int64_t kube_live_finish(struct kube_transfer *t, CURLcode result,
     classify(t, result, now_ms);
     const char *text =
         t->curl_text[0] == '\0' ? curl_easy_strerror(result) : t->curl_text;
-    snprintf(a->detail, sizeof a->detail, "%.100s%s: %.150s",
-             t->live->target.authority, by_proxy(t), text);
+    snprintf(a->detail, sizeof a->detail, "%.100s: %.150s",
+             t->live->target.authority, text);
     return -1;
   }
   if (a->http < 400) {
