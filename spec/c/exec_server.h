@@ -70,6 +70,21 @@ static inline void server_open(struct server *s,
   s->port = ntohs(address.sin_port);
 }
 
+/* Nobody listens at its port from now on, and nobody else gets it. */
+static inline void server_deafen(struct server *s)
+{
+  struct sockaddr_in address = {.sin_family = AF_INET,
+                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+                                .sin_port = htons((uint16_t)s->port)};
+  const int on = 1;
+  int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  assert_true(fd >= 0);
+  close(s->fd);
+  s->fd = fd;
+  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
+}
+
 static inline void server_end(struct server_connection *c)
 {
   if (c->fd >= 0) {

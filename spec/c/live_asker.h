@@ -2,8 +2,12 @@
 #ifndef SPEC_C_LIVE_ASKER_H
 #define SPEC_C_LIVE_ASKER_H
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "kube/call.h"
 #include "kube/live_internal.h"
@@ -78,6 +82,21 @@ static inline struct kube_client *client_at(const char *server)
 {
   struct kube_config config = config_of(server);
   return client_of(&config);
+}
+
+/* Takes a port of loopback, "127.0.0.1:port", at which nobody listens while the
+ * descriptor is open: of one that was let go somebody else may get hold. */
+static inline int take_deaf_port(char *host, size_t size)
+{
+  struct sockaddr_in at = {.sin_family = AF_INET,
+                           .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  socklen_t len = sizeof at;
+  int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  assert_true(fd >= 0);
+  assert_int_equal(bind(fd, (struct sockaddr *)&at, len), 0);
+  assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
+  snprintf(host, size, "127.0.0.1:%u", ntohs(at.sin_port));
+  return fd;
 }
 
 #define PATIENCE_MS 60000 /* of a machine that has much else to do */

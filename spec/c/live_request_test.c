@@ -149,12 +149,9 @@ static void test_prefix(void **state)
 /* W39 */
 static void test_no_server(void **state)
 {
-  static const struct wire_answer none[] = {{0}};
-  char server[64];
+  char server[64] = "http://";
   (void)state;
-  struct wire_server *s = wire_start(none, NULL);
-  snprintf(server, sizeof server, "%s", wire_url(s));
-  wire_stop(s);
+  int deaf = take_deaf_port(server + 7, sizeof server - 7);
   struct kube_client *c = client_at(server);
   assert_answer(c, "get nodes name=n", "SERVICE_UNAVAILABLE/connect refused");
   assert_answer(c, "create pods ns=a", "SERVICE_UNAVAILABLE/connect refused");
@@ -162,12 +159,12 @@ static void test_no_server(void **state)
   c = client_at("https://no-such-name.invalid:6443");
   assert_answer(c, "get nodes name=n", "SERVICE_UNAVAILABLE/dns dns");
   kube_client_close(c);
+  close(deaf);
 }
 
 /* What did not leave is sent again, also a write. */
 static void test_attempts(void **state)
 {
-  static const struct wire_answer none[] = {{0}};
   static const struct kube_call_spec spec = {.verb = KUBE_CREATE,
                                              .resource = "pods",
                                              .ns = "a",
@@ -176,15 +173,16 @@ static void test_attempts(void **state)
                                              .content_type = J};
   const char *text = NULL;
   size_t len = 0;
+  char server[64] = "http://";
   (void)state;
-  struct wire_server *s = wire_start(none, NULL);
-  struct kube_client *c = client_at(wire_url(s));
-  wire_stop(s);
+  int deaf = take_deaf_port(server + 7, sizeof server - 7);
+  struct kube_client *c = client_at(server);
   struct kube_call *call = kube_client_start(c, &spec, NULL);
   assert_int_equal(next_news(call, &text, &len), KUBE_CALL_FAILED);
   assert_int_equal(kube_call_failure(call)->attempts, KUBE_ATTEMPTS_MAX);
   kube_call_close(call);
   kube_client_close(c);
+  close(deaf);
 }
 
 int main(void)
