@@ -88,7 +88,7 @@ static void assert_lines(const struct wire_answer *rows, const char *wanted)
   struct kube_client *c = client_at(wire_url(s));
   struct kube_call_spec spec = log_spec;
   bool stalls = (rows[0].how & WIRE_STALL) != 0;
-  spec.deadline_ms = stalls ? aicr_monotonic_ms() + 500 : 0;
+  spec.deadline_ms = stalls ? aicr_monotonic_ms() + 3000 : 0;
   struct kube_call *call = kube_client_start(c, &spec, NULL);
   enum kube_call_state got = next_news(call, &text, &len);
   for (; got == KUBE_CALL_ITEM; got = next_news(call, &text, &len)) {

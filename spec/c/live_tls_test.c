@@ -156,7 +156,7 @@ static void test_no_tls(void **state)
   snprintf(server, sizeof server, "https://127.0.0.1:%u", wire_port(s));
   struct kube_client *c = client_at(server);
   /* Its answer to a handshake is to wait for the rest of a request. */
-  assert_answer(c, GET " in=300", "TIMEOUT/deadline deadline");
+  assert_answer(c, GET " in=3000", "TIMEOUT/deadline deadline");
   kube_client_close(c);
   wire_stop(s);
   s = tls_server(WIRE_GOOD, any);
