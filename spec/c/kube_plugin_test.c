@@ -111,6 +111,16 @@ static int ask_a_person(void)
   return good ? 0 : 1;
 }
 
+/* How long the text is with n more bytes; those that do not fit are left. */
+static size_t add_seen(char *seen, size_t size, size_t len, const char *chunk,
+                       ssize_t n)
+{
+  if (n <= 0 || len + (size_t)n >= size)
+    return len;
+  memcpy(seen + len, chunk, (size_t)n);
+  return len + (size_t)n;
+}
+
 static void test_person(void **state)
 {
   int terminal, status = -1;
@@ -131,10 +141,12 @@ static void test_person(void **state)
       kill(session, SIGKILL);
     if (poll(&fd, 1, 5) > 0)
       n = read(terminal, chunk, sizeof(chunk));
-    if (n > 0 && len + (size_t)n < sizeof(seen)) {
-      memcpy(seen + len, chunk, (size_t)n);
-      len += (size_t)n;
-    }
+    len = add_seen(seen, sizeof(seen), len, chunk, n);
+  }
+  /* What it said last, before it ended. */
+  for (ssize_t n = 1; n > 0;) {
+    n = read(terminal, chunk, sizeof(chunk));
+    len = add_seen(seen, sizeof(seen), len, chunk, n);
   }
   close(terminal);
   assert_true(WIFEXITED(status));
