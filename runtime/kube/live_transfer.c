@@ -217,6 +217,22 @@ static bool is_alone(const struct kube_request *rq)
   return rq->stream && rq->text;
 }
 
+static const char *proxy_of(const struct kube_transfer *t)
+{
+  const struct kube_config *c = &t->live->config;
+  return c->proxy != NULL ? c->proxy : c->env_proxy;
+}
+
+/* What the environment says is not left to libcurl, which reads it otherwise
+ * than kubectl: "" is none. */
+static bool set_proxy(struct kube_transfer *t)
+{
+  const char *proxy = proxy_of(t);
+  return curl_easy_setopt(t->easy, CURLOPT_PROXY, proxy == NULL ? "" : proxy) ==
+             CURLE_OK &&
+         curl_easy_setopt(t->easy, CURLOPT_NOPROXY, "") == CURLE_OK;
+}
+
 static bool set_connection(struct kube_transfer *t)
 {
   const struct kube_live *l = t->live;
@@ -248,12 +264,7 @@ static bool set_connection(struct kube_transfer *t)
          curl_easy_setopt(e, CURLOPT_HTTP_CONTENT_DECODING,
                           kube_live_keeps_packed(&t->rq) ? 0L : 1L) == CURLE_OK;
   }
-  if (l->config.proxy != NULL) {
-    ok = ok &&
-         curl_easy_setopt(e, CURLOPT_PROXY, l->config.proxy) == CURLE_OK &&
-         curl_easy_setopt(e, CURLOPT_NOPROXY, "") == CURLE_OK;
-  }
-  return ok && set_tls(t);
+  return ok && set_proxy(t) && set_tls(t);
 }
 
 /* Without memory libcurl leaves the query out of what it sends, and a list is
@@ -483,6 +494,16 @@ static void classify(struct kube_transfer *t, CURLcode result, int64_t now_ms)
   }
 }
 
+/* Which of the two it was that could not be reached? */
+static const char *by_proxy(const struct kube_transfer *t)
+{
+  const struct kube_config *c = &t->live->config;
+  return c->proxy != NULL       ? " by the proxy of proxy-url"
+         : c->env_proxy == NULL ? ""
+         : t->live->target.tls  ? " by the proxy of HTTPS_PROXY"
+                                : " by the proxy of HTTP_PROXY";
+}
+
 static void take_head(struct kube_transfer *t)
 {
   struct kube_answer *a = &t->answer;
@@ -538,8 +559,8 @@ int64_t kube_live_finish(struct kube_transfer *t, CURLcode result,
     classify(t, result, now_ms);
     const char *text =
         t->curl_text[0] == '\0' ? curl_easy_strerror(result) : t->curl_text;
-    snprintf(a->detail, sizeof a->detail, "%.100s: %.150s",
-             t->live->target.authority, text);
+    snprintf(a->detail, sizeof a->detail, "%.100s%s: %.150s",
+             t->live->target.authority, by_proxy(t), text);
     return -1;
   }
   if (a->http < 400) {
