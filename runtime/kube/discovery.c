@@ -7,6 +7,7 @@
 #include "core/text.h"
 #include "kube/fixed_text.h"
 #include "kube/json_tree.h"
+#include "kube/nearest.h"
 #include "kube/url.h"
 
 #define KNOWN_MAX 20000u
@@ -328,17 +329,20 @@ bool kube_discovery_is_dark(const struct kube_discovery *d, const char *group,
 static bool fail_unknown(const struct kube_discovery *d, const char *group,
                          const struct kube_resource *r, struct aicr_error *err)
 {
-  const char *dot = r->group[0] == '\0' ? "" : ".";
-  const char *name = r->plural[0] == '\0' ? r->kind : r->plural;
+  struct kube_nearest near;
   if (kube_discovery_is_dark(d, group, r->version)) {
+    char name[KUBE_NAME_MAX + 140];
+    kube_full_name(r, name, sizeof name);
     return aicr_fail(err, AICR_INTERNAL, "discovery-incomplete",
-                     "%s%s%s: the server of this API did not answer, so it is "
+                     "%s: the server of this API did not answer, so it is "
                      "not known whether it is served",
-                     name, dot, r->group);
+                     name);
   }
-  return aicr_verdict(err, AICR_NOT_FOUND, "api-not-served",
-                      "%s%s%s: the API is not served (discovery lacks it)",
-                      name, dot, r->group);
+  kube_nearest_begin(&near, r);
+  for (size_t i = 0; i < d->count; i++) {
+    kube_nearest_consider(&near, &d->items[i].r);
+  }
+  return kube_fail_not_served(&near, group == NULL, err);
 }
 
 static bool fail_ambiguous(const char *name, const char *one, const char *other,

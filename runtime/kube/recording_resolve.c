@@ -157,26 +157,25 @@ static bool is_covered(const struct kube_rec_store *s, const char *group)
 static bool fail_unknown(const struct kube_rec_store *s, const char *group,
                          const struct kube_resource *r, struct aicr_error *err)
 {
-  char name[KUBE_NAME_MAX + 80], near[KUBE_NAME_MAX + 80];
+  char name[KUBE_NAME_MAX + 140], near[KUBE_NAME_MAX + 140];
+  struct kube_nearest nearest;
   struct aicr_quoted q;
-  kube_rec_full_name(r, name, sizeof name);
+  kube_full_name(r, name, sizeof name);
   if (kube_discovery_is_dark(&s->discovery, group, r->version)) {
     return aicr_fail(err, AICR_INTERNAL, "discovery-incomplete",
                      "%s: the server of this API was down when it was "
                      "recorded",
                      name);
   }
-  bool meant = kube_rec_nearest(s, r, near, sizeof near);
-  const char *quoted = meant ? aicr_quote(&q, near, strlen(near)) : "";
+  kube_rec_nearest(s, r, &nearest);
   if (is_covered(s, group)) {
-    return aicr_verdict(err, AICR_NOT_FOUND, "api-not-served",
-                        "%s: the API is not served (discovery lacks it)%s%s%s",
-                        name, meant ? "; did you mean " : "", quoted,
-                        meant ? "?" : "");
+    return kube_fail_not_served(&nearest, group == NULL, err);
   }
-  if (meant) {
+  if (nearest.found != NULL) {
+    kube_full_name(nearest.found, near, sizeof near);
     return aicr_fail(err, AICR_INTERNAL, "not-recorded",
-                     "%s was not recorded; did you mean %s?", name, quoted);
+                     "%s was not recorded; did you mean %s?", name,
+                     aicr_quote(&q, near, strlen(near)));
   }
   return aicr_fail(err, AICR_INTERNAL, "not-recorded",
                    "%s was not recorded; add it with: kubectl get %s -A -o "

@@ -2,6 +2,7 @@
 #ifndef AICR_KUBE_RECORDING_RESOLVE_H
 #define AICR_KUBE_RECORDING_RESOLVE_H
 
+#include "kube/nearest.h"
 #include "kube/recording_store.h"
 
 /* backend->resolve and ->served of a recording. */
@@ -10,12 +11,9 @@ bool kube_rec_resolve(const struct kube_rec_store *s, struct kube_resource *r,
 enum kube_served kube_rec_served(const struct kube_rec_store *s,
                                  const struct kube_resource *r);
 
-/* "PLURAL.GROUP" of the resource that discovery or the recording has and whose
- * name is nearest to one that is neither; false: none is near. */
-bool kube_rec_nearest(const struct kube_rec_store *s,
-                      const struct kube_resource *r, char *out, size_t size);
-
-/* "PLURAL.GROUP", "PLURAL" in the core group. */
-void kube_rec_full_name(const struct kube_resource *r, char *out, size_t size);
+/* The resource that discovery or the recording has and whose name is nearest to
+ * one that is neither. */
+void kube_rec_nearest(const struct kube_rec_store *s,
+                      const struct kube_resource *r, struct kube_nearest *out);
 
 #endif

@@ -44,6 +44,17 @@ static const struct row rows_of[] = {
      "; did you mean \"networks.networking.gke.io\"?"},
     {"nothing near, in discovery", DISCOVERED, "gizmos.example.org",
      "gizmos.example.org" NOT_SERVED},
+    {"a version, in discovery", DISCOVERED, "networks.v9.networking.gke.io",
+     "networks.networking.gke.io: the API is not served in version v9 "
+     "(discovery lacks it), but in v1"},
+    {"a bare plural, where all that is served is known",
+     {{"api.json", "{\"kind\":\"APIGroupDiscoveryList\",\"items\":"
+                   "[{\"metadata\":{\"name\":\"\"},\"versions\":[]}]}"},
+      {"apis.json", APIS(GKE_GROUP)}},
+     "networkz",
+     "no group of the server has a resource networkz, and without its group "
+     "nobody knows which API is meant; did you mean "
+     "\"networks.networking.gke.io\"?"},
     {"a bare plural", DUMP, "networkz",
      "networkz was not recorded; did you mean \"networks.networking.gke.io\"?"},
     {"a bare singular", DUMP, "netwrok",

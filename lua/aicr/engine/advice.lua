@@ -87,7 +87,7 @@ local FIX <const> = {
   coverage = "see in the evidence which part could not be verified, or run without --strict",
 }
 
-local MISSPELT <const> = { ["api-not-served"] = true, ["not-recorded"] = true }
+local MISSPELT <const> = { ["api-not-served"] = true, ["not-recorded"] = true, ["bad-request"] = true }
 
 --- What to do where the client knows a resource whose name is near to the one that was asked for.
 --- @param out table reason, message
