@@ -47,6 +47,7 @@ no plug-in of this kind and are left out; gpu-nodes, fabric-resources and dra-de
     ["no-gpus-offered"] = "kubectl get pods -A -o wide | grep device-plugin; then the log of the pod on that node",
     ["no-nic-resource"] = "kubectl get nodes -o yaml | grep -e rdma/ -e mlnxnics; --set nic_resource=NAME names"
       .. " another resource",
+    ["device-plugin-unknown"] = "kubectl get daemonsets -A; --set daemonset=NAMESPACE/NAME",
     ["daemonset-missing"] = "kubectl get daemonsets -A; --set daemonset=NAMESPACE/NAME",
   },
 

@@ -53,7 +53,7 @@ not looked at.]],
     ["no-gpu-nodes"] = "kubectl get nodes -L nvidia.com/gpu.product",
     ["no-usable-nodes"] = "kubectl describe nodes; kubectl uncordon NODE where it is cordoned",
     ["no-device-class"] = "Install the DRA driver that brings it. Look with: kubectl get deviceclasses",
-    ["too-few-devices"] = "kubectl get resourceslices --field-selector spec.nodeName=NODE -o yaml, then the log of the"
+    ["too-few-devices"] = "kubectl get resourceslices --field-selector spec.nodeName=NODE -o yaml; then the log of the"
       .. " driver's pod on that node. Where the nodes are meant to have fewer: --set gpus=N or --set nics=N",
   },
 

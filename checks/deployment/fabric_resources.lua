@@ -39,7 +39,8 @@ skips and says so.]],
   fixes = {
     ["no-gpu-nodes"] = "kubectl get nodes -L nvidia.com/gpu.product",
     ["no-usable-nodes"] = "kubectl describe nodes; kubectl uncordon NODE where it is cordoned",
-    ["too-few-resources"] = "kubectl describe node NODE (Allocatable), then the log of the device plug-in on it. Where"
+    ["too-few-resources"] = "kubectl describe node NODE | grep -A12 ^Allocatable; then the log of the device plug-in on"
+      .. " it: kubectl get pods -A -o wide --field-selector spec.nodeName=NODE; where"
       .. " the nodes are meant to have fewer NICs: --set nics=N",
     ["too-few-networks"] = "kubectl get networks.networking.gke.io; the node pool must have been created with all eight"
       .. " networks",

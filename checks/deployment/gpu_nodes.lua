@@ -71,8 +71,8 @@ which are meant.]],
       .. " meant to have fewer: --set gpus=N",
     ["gpus-cut"] = "kubectl get nodes -L nvidia.com/gpu.product,nvidia.com/mig.config,nvidia.com/gpu.replicas; where"
       .. " parts are meant: --set gpus=N",
-    ["unwell-gpus"] = "kubectl describe node NODE (Capacity, Allocatable); nvidia-smi and dmesg on it (Xid) say which"
-      .. " GPU and why",
+    ["unwell-gpus"] = "kubectl describe node NODE | grep -A12 -e ^Capacity -e ^Allocatable; nvidia-smi and dmesg on it"
+      .. " (Xid) say which GPU and why",
     ["too-few-nodes"] = "kubectl get nodes -L nvidia.com/gpu.product; --set nodes=N where fewer are meant",
   },
 

@@ -267,6 +267,20 @@ describe("the outcome of a check", function()
     assert.equal("x", advice.fix("forbidden", { name = "c", grant = "x" }))
   end)
 
+  it("looks at the first node that differs, as a shell takes its name", function()
+    local function fix(key, rows)
+      return outcome.finish({
+        outcome = "fail", code = "CONFLICT", reason = "r", message = "m",
+        details = { diff = { key = key, left = "a", right = "b", rows = rows } },
+      }, { name = "x", meta = { fixes = { r = "kubectl describe node NODE; NODES of NODE" } } }).fix
+    end
+    local SAME <const>, OTHER <const> = { k = "n1", l = "1", r = "1" }, { k = "n2", l = "1", r = "0" }
+    assert.equal("kubectl describe node n2; NODES of n2", fix("node", { SAME, OTHER }))
+    assert.equal("kubectl describe node NODE; NODES of NODE", fix("node", { SAME }))
+    assert.equal("kubectl describe node NODE; NODES of NODE", fix("position", { OTHER }))
+    assert.equal("kubectl describe node '%1;x'; NODES of '%1;x'", fix("node", { { k = "%1;x", l = "1", r = "0" } }))
+  end)
+
   it("speaks to the cluster of the run", function()
     local on = require "aicr.engine.advice".on_cluster
     local BOTH <const> = { kubeconfig = "a b", context = "c" }

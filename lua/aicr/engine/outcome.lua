@@ -2,6 +2,7 @@
 --- From what a check recorded and how it ended to its outcome: the table of design.md 4. Pure.
 local advice = require "aicr.engine.advice"
 local observed = require "aicr.engine.observed"
+local rbac = require "aicr.engine.rbac"
 local sorted_keys = require "aicr.base.sorted_keys"
 local text = require "aicr.report.text"
 
@@ -345,6 +346,17 @@ local function apply_dropped(out, record)
   end
 end
 
+-- A fix whose commands look at the first node that a comparison of nodes found to differ, in place of NODE.
+local function at_node(fix, diff)
+  for _, row in ipairs(diff and diff.key == "node" and diff.rows or {}) do
+    if text.differs(row) and type(row.k) == "string" then
+      local name = rbac.shell(row.k)
+      return (fix:gsub("%f[%w]NODE%f[%W]", function() return name end))
+    end
+  end
+  return fix
+end
+
 --- The phrase, the fix and the place that every result carries once its outcome is known.
 --- @param out table outcome, code, reason, message, …
 --- @param item table the planned check: name, meta, path, cluster (the options that name the run's cluster)
@@ -354,6 +366,7 @@ function M.finish(out, item)
   if out.outcome == "fail" or out.outcome == "error" then
     local fix = out.fix or opt(fixes[out.reason]) or advice.fix(out.reason, item, out.message)
     local misspelt = advice.misspelt(out)
+    fix = fix and at_node(fix, text.diff_of(out.details))
     out.fix = misspelt and fix and ("%s; if not: %s"):format(misspelt, fix) or misspelt or fix
     out.fix = advice.on_cluster(out.fix, item.cluster)
     out.result = out.result or (out.outcome == "fail" and diff_phrase(out)) or out.message

@@ -56,7 +56,7 @@ M.FIXES = {
   ["no-nic-resource"] = "kubectl get nodes -o yaml | grep -e rdma/ -e mlnxnics; --set"
     .. " nccl-all-reduce-bw.nic_resource=NAME names another resource, --set nccl-all-reduce-bw.nics=N another number",
   ["too-few-resources"] = "Look at the device plug-in of the nodes that have less: aicr-run fabric-resources"
-    .. " device-plugin; kubectl describe node NODE (Allocatable)",
+    .. " device-plugin; kubectl describe node NODE | grep -A12 ^Allocatable",
   ["too-few-devices"] = "Look at the DRA driver of the nodes that have less: aicr-run dra-devices compute-domains;"
     .. " kubectl get resourceslices --field-selector spec.nodeName=NODE -o yaml",
   ["no-device-class"] = "Install the DRA driver that brings it. Look with: kubectl get deviceclasses",
