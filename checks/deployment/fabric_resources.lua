@@ -9,6 +9,7 @@ local function require_resource(ctx, seen, wanted)
   if #short > 0 then
     fleet.fail_short(ctx, seen, {
       reason = "too-few-resources", what = wanted.name .. " allocatable", need = wanted.count, rows = short,
+      offers = true,
       why = ("pods on %s %s ask for %d %s; without them they stay Pending, or NCCL runs over TCP"):format(seen.platform,
         seen.arch, wanted.count, wanted.name),
     })

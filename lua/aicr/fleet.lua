@@ -9,9 +9,13 @@ local excluded = require "aicr.fleet.excluded"
 local node = require "aicr.fleet.node"
 local platform = require "aicr.platform"
 local fabric = require "aicr.platform.fabric"
+local sorted_keys = require "aicr.base.sorted_keys"
 local text = require "aicr.native.text"
 
 local M = {}
+
+-- Kinds of nodes of which it is told what they offer.
+local GROUPS_MAX <const> = 3
 
 --- For a check's `needs`.
 M.needs = { "list nodes", devices.needs }
@@ -311,17 +315,44 @@ function M.short_of(fleet, need, has)
   return rows
 end
 
+-- What nodes without a resource offer instead, once for those that offer the same: its name may be another.
+local function tell_offers(ctx, fleet, rows)
+  local without, groups, by_offers = {}, {}, {}
+  for _, row in ipairs(rows) do
+    without[row.k] = row.r == "0" or nil
+  end
+  for _, one in ipairs(fleet.nodes) do
+    if without[one.name] then
+      local group = by_offers[one.offers] or { offers = one.offers }
+      if not by_offers[one.offers] then
+        by_offers[one.offers], groups[#groups + 1] = group, group
+      end
+      group[#group + 1] = one
+    end
+  end
+  for i = 1, math.min(#groups, GROUPS_MAX) do
+    local words = {}
+    for _, name in ipairs(sorted_keys(groups[i].offers)) do
+      words[#words + 1] = ("%s=%s"):format(text.printable(name), text.printable(tostring(groups[i].offers[name])))
+    end
+    ctx:evidence("%s offer: %s", M.node_names(groups[i]), #words > 0 and excluded.some(words) or "nothing of the kind")
+  end
+end
+
 --- Ends the check with such rows: a fail that names the nodes and both sides.
 ---@param ctx aicr.ctx
 ---@param fleet aicr.fleet.Fleet
----@param t {reason: string, what: string, need: integer|nil, rows: table[], why: string?, fix: string?} need: nil where
----  it differs
+---@param t {reason: string, what: string, need: integer|nil, rows: table[], why: string?, fix: string?,
+---  offers: boolean?} need: nil where it differs; offers: those that have none are told with what they offer
 function M.fail_short(ctx, fleet, t)
   local words = {}
   for i, row in ipairs(t.rows) do
     words[i] = ("%s (%s%s)"):format(text.printable(row.k), row.r, t.need and "" or " of " .. row.l)
   end
   ctx:coverage { verified = #fleet.nodes - #t.rows, total = fleet.total }
+  if t.offers then
+    tell_offers(ctx, fleet, t.rows)
+  end
   ctx:fail {
     code = "CONFLICT", reason = t.reason, why = t.why, fix = t.fix,
     message = ("%d of %d GPU nodes have fewer %s: %s"):format(#t.rows, #fleet.nodes,

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- Resources of the fabric: what the faults of the suites (fabric_suites_spec) leave out.
 require "aicr_native"
+local binary = require "spec.support.binary"
 local fleet = require "spec.support.fleet"
 
 local EFA <const>, MLNX <const>, RDMA <const> = "vpc.amazonaws.com/efa", "nvidia.com/mlnxnics", "rdma/ib"
@@ -62,7 +63,7 @@ describe("fabric-resources", function()
     },
     {
       "a network of GKE of which a node has none left", platform = "gcp", arch = "h100", outcome = "fail",
-      reason = "too-few-networks", says = { "7 networks" }, resources = NETWORKS,
+      reason = "too-few-networks", says = { "7 networks", "fewer on n2 (7)" }, resources = NETWORKS,
       change = offer("n2", "networking.gke.io.networks/net3", "0"),
     },
     {
@@ -82,4 +83,16 @@ describe("fabric-resources", function()
       code = "UNAUTHORIZED", reason = "forbidden",
     },
   })
+
+  it("says what nodes offer that have none of the resource: it may have another name there", function()
+    local parts = fleet.cluster { platform = "azure", arch = "h100", gpus = 8, resources = { ["rdma/hca"] = "8" } }
+    offer("n3", MLNX, "7")(parts)
+    offer("n2", "rdma/hca", nil)(parts)
+    local check = binary.check(fleet.report(parts, { "fabric-resources", "--platform", "azure" }), "fabric-resources")
+    fleet.judge(check, { outcome = "fail", reason = "too-few-resources", says = { "n1 (0), n2 (0), n3 (7)" } })
+    local told = table.concat(check.evidence, "\n")
+    assert.truthy(told:find("n1 offer: nvidia.com/gpu=8, rdma/hca=8", 1, true), told)
+    assert.truthy(told:find("n2 offer: nvidia.com/gpu=8", 1, true), told)
+    assert.falsy(told:find("n3 offer", 1, true), told)
+  end)
 end)

@@ -135,7 +135,7 @@ local CASES <const> = {
       SEVEN,
       {
         check = "fabric-resources", change = offer("n1", NETWORK .. "k4", nil), outcome = "fail",
-        reason = "too-few-networks", says = { "8 networks must be on every GPU node", "7 networks, k1, k2, k3, k5" },
+        reason = "too-few-networks", says = { "8 networks must be on every GPU node", "7 networks, k1, k2, k3, k5", "fewer on n1 (7)" },
       },
       {
         check = "fabric-resources", outcome = "fail", reason = "too-few-networks", says = { "no network is on every" },
@@ -179,7 +179,7 @@ local CASES <const> = {
     faults = {
       {
         check = "fabric-resources", change = offer("n1", RDMA, "1"), outcome = "fail", reason = "no-nic-resource",
-        says = { "has 8 on every GPU node: rdma/few on 0 of 3, rdma/ib on 2 of 3", "nic_resource=NAME" },
+        says = { "has 8 on every GPU node: rdma/few on 0 of 3, rdma/ib on 2 of 3 (fewer on n1)", "nic_resource=NAME" },
       },
       {
         check = "fabric-resources", outcome = "error", reason = "nic-resource-unknown",

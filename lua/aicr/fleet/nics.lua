@@ -2,6 +2,7 @@
 --- Resources of the fabric whose names the nodes say: NICs on premises, networks of GPUDirect-TCPXO
 --- (platform-runtimes.md 5.5, 5.6).
 local errors = require "aicr.native.error"
+local excluded = require "aicr.fleet.excluded"
 local platform = require "aicr.platform"
 local rules = require "aicr.platform.nics"
 local sorted_keys = require "aicr.base.sorted_keys"
@@ -9,6 +10,18 @@ local text = require "aicr.native.text"
 local node = require "aicr.fleet.node"
 
 local M = {}
+
+-- "rdma/ib on 2 of 3 (fewer on n2)"; of a resource that few nodes have enough of, those are named.
+local function words_of(fleet, name, count, enough)
+  local few, have = {}, {}
+  for _, one in ipairs(fleet.nodes) do
+    local into = node.amount(one, name) >= count and have or few
+    into[#into + 1] = one
+  end
+  local told = enough >= #few and few or have
+  return ("%s on %d of %d%s"):format(text.printable(name), enough, #fleet.nodes, #told == 0 and ""
+    or (told == few and " (fewer on %s)" or " (%s)"):format(excluded.names(told)))
+end
 
 -- Names of NIC resources, with how many nodes have enough.
 local function candidates(fleet, count)
@@ -23,7 +36,7 @@ local function candidates(fleet, count)
   local names, whole, words = sorted_keys(enough), {}, {}
   for i, name in ipairs(names) do
     whole[#whole + 1] = enough[name] == #fleet.nodes and name or nil
-    words[i] = ("%s on %d of %d"):format(text.printable(name), enough[name], #fleet.nodes)
+    words[i] = words_of(fleet, name, count, enough[name])
   end
   return whole, words
 end
@@ -57,6 +70,16 @@ function M.resource(ctx, fleet, count)
   return whole[1]
 end
 
+-- "; fewer on n1 (7)", of the nodes that have fewer networks, "" where none has.
+local function fewer(objects, count)
+  local words = {}
+  for _, object in ipairs(objects) do
+    local n = #rules.networks_of(object)
+    words[#words + 1] = n < count and ("%s (%d)"):format(text.printable(object.metadata.name), n) or nil
+  end
+  return #words > 0 and "; fewer on " .. excluded.some(words) or ""
+end
+
 --- Wants so many networks on every node; gives the words for it. Ends the check with CONFLICT/`too-few-networks`.
 ---@param ctx aicr.ctx
 ---@param fleet aicr.fleet.Fleet
@@ -76,8 +99,8 @@ function M.require_networks(ctx, fleet, count)
     ctx:coverage { verified = 0, total = fleet.total }
     ctx:fail {
       reason = "too-few-networks",
-      message = ("%d networks must be on every GPU node beside the default one: %s"):format(count,
-        text.printable((found.warning:match "^(.-), needed" or found.warning))),
+      message = ("%d networks must be on every GPU node beside the default one: %s%s"):format(count,
+        text.printable((found.warning:match "^(.-), needed" or found.warning)), fewer(objects, count)),
     }
   end
   return ("%d networks: %s"):format(#found.networks, text.printable(table.concat(found.networks, " ")))

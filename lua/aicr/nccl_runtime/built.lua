@@ -105,7 +105,7 @@ local function require_resources(ctx, seen, runtime)
     local short = fleet.short_of(seen, need, function(one) return fleet.amount(one, name) end)
     if #short > 0 then
       fleet.fail_short(ctx, seen, {
-        reason = "too-few-resources", what = name .. " allocatable", need = need, rows = short,
+        reason = "too-few-resources", what = name .. " allocatable", need = need, rows = short, offers = true,
         why = ("each worker asks for %d %s and would stay Pending"):format(need, name),
       })
     end

@@ -95,6 +95,17 @@ local function is_network(name)
     and name ~= M.NETWORK_PREFIX .. gke.DEFAULT_NETWORK
 end
 
+--- The networks of GPUs that a node offers, as its resources are called.
+---@param node table
+---@return string[]
+function M.networks_of(node)
+  local names = json.array()
+  for _, name in ipairs(sorted_keys(node.status.allocatable)) do
+    names[#names + 1] = is_network(name) and name or nil
+  end
+  return names
+end
+
 local function shared_networks(nodes)
   local has, shared = census(nodes, is_network, 0), json.array()
   for _, name in ipairs(sorted_keys(has)) do
