@@ -4,7 +4,7 @@ require "aicr_native"
 local errors = require "aicr.native.error"
 local time = require "aicr.time"
 
-local FILES <const> = { "aicr.ctx.k8s.log", "aicr.native.k8s", "aicr.native.task" }
+local FILES <const> = { "aicr.ctx.k8s.log", "aicr.ctx.k8s.stream", "aicr.native.k8s", "aicr.native.task" }
 
 local function lost(transport)
   return errors.new { code = "SERVICE_UNAVAILABLE", reason = "connection-lost", message = "m",

@@ -3,7 +3,9 @@
 require "aicr_native"
 local errors = require "aicr.native.error"
 
-local FILES <const> = { "aicr.ctx.k8s.watch", "aicr.ctx.k8s.ask", "aicr.native.k8s", "aicr.native.task" }
+local FILES <const> = {
+  "aicr.ctx.k8s.watch", "aicr.ctx.k8s.ask", "aicr.ctx.k8s.stream", "aicr.native.k8s", "aicr.native.task",
+}
 
 local function object(name, uid, version)
   return { metadata = { name = name, uid = uid, resourceVersion = version or "1" } }
@@ -36,7 +38,7 @@ describe("the watch over", function()
         local close = function() end
         return setmetatable({ close = close }, { __close = close })
       end,
-      look = function() end, seen = function() end, late = function() end,
+      look = function() end, seen = function() end, late = function() end, attained = function() end,
       goes_on = function(_, late) return not late end,
     }
     local function next_of(list)
