@@ -69,8 +69,30 @@ local function entries_below(disk, dir, links)
   return #out > 0 and out or nil, "No such file or directory"
 end
 
+local function add_writing(h, state)
+  -- What fails at the end was to be had before: state.unwritable is of writing.
+  function h.can_write()
+    return true
+  end
+  function h.write(target, text)
+    if state.unwritable[target] then
+      return nil, state.unwritable[target]
+    end
+    state.written[target] = (state.written[target] or "") .. text
+    return true
+  end
+  function h.journal(path)
+    state.journal = { path = path }
+    return true
+  end
+  function h.journal_add(line)
+    state.journal[#state.journal + 1] = line
+  end
+end
+
 local function host_functions(state)
   local h = {}
+  add_writing(h, state)
   function h.read_file(path)
     local content = state.disk[(path:gsub("^%./", ""))]
     if content == nil then
@@ -93,25 +115,7 @@ local function host_functions(state)
     local there = state.disk[plain] ~= nil or entries_below(state.disk, plain) ~= nil
     return there and "/root/" .. plain or nil
   end
-  -- What fails at the end was to be had before: state.unwritable is of writing.
-  function h.can_write()
-    return true
-  end
-  function h.write(target, text)
-    if state.unwritable[target] then
-      return nil, state.unwritable[target]
-    end
-    state.written[target] = (state.written[target] or "") .. text
-    return true
-  end
   function h.env() end
-  function h.journal(path)
-    state.journal = { path = path }
-    return true
-  end
-  function h.journal_add(line)
-    state.journal[#state.journal + 1] = line
-  end
   function h.embedded(path)
     local content = state.embedded[path]
     return content and (type(content) == "string" and content or "table:" .. path)
