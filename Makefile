@@ -44,7 +44,8 @@ soak:
 	@AICR_SOAK=1 spec/support/busted build/asan \
 	  spec/cluster/training_interrupt_spec.lua \
 	  spec/cluster/nccl_interrupt_spec.lua \
-	  spec/cluster/training_signal_spec.lua
+	  spec/cluster/training_signal_spec.lua \
+	  spec/check/recorded_loss_spec.lua
 
 # The test cluster, for people
 cluster-up:

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/hash.h"
 #include "core/json_writer.h"
 #include "core/text.h"
 #include "core/time.h"
@@ -20,14 +21,23 @@
 #define NAME_MAX_BYTES 100
 #define SECRETS_MAX    2000u /* all are looked for at each byte */
 #define JSON_MAX       ((size_t)1 << 30)
+#define PLAIN_MAX      4u
+
+/* A file that no line names. */
+struct plain {
+  char path[64], sha256[AICR_SHA256_TEXT];
+};
 
 struct kube_record {
   char *folder;
   char context[256], tool[64], captured[AICR_RFC3339_TEXT];
-  int root, index;  /* -1: closed */
-  char version[64]; /* of the server; "": not known yet */
-  bool ended;       /* nothing more comes: it is whole */
-  uint64_t serial;
+  int root, index;        /* -1: closed */
+  char version[64];       /* of the server; "": not known yet */
+  bool ended;             /* nothing more comes: it is whole */
+  uint64_t serial, lines; /* lines: of the index */
+  struct aicr_sha256 sum; /* of the index */
+  struct plain plain[PLAIN_MAX];
+  size_t plain_count;
   struct kube_secrets secrets;
   struct aicr_error error; /* code NONE: none */
 };
@@ -35,6 +45,7 @@ struct kube_record {
 struct kube_record_file {
   struct kube_record *record;
   FILE *out; /* NULL: it failed */
+  struct aicr_sha256 sum;
   char temporary[32];
 };
 
@@ -105,6 +116,27 @@ static void add_member(struct aicr_buf *b, const char *name, const char *text)
   }
 }
 
+/* What the index, as it is now, and the other files must still be when they are
+ * read: a line that was lost is no answer that never came. */
+static void add_sums(struct kube_record *r, struct aicr_buf *b)
+{
+  char index[AICR_SHA256_TEXT];
+  if (!aicr_sha256_text(&r->sum, index)) {
+    fail(r, KUBE_RECORD_INDEX, "no memory");
+    return;
+  }
+  aicr_buf_addf(b, ",\n  \"lines\": %llu,\n  \"sha256\": {\n    \"%s\": \"%s\"",
+                (unsigned long long)r->lines, KUBE_RECORD_INDEX, index);
+  for (size_t i = 0; i < r->plain_count; i++) {
+    aicr_buf_addf(b, ",\n    \"%s\": \"%s\"", r->plain[i].path,
+                  r->plain[i].sha256);
+  }
+  aicr_buf_adds(b, "\n  }");
+}
+
+static void write_plain(struct kube_record *r, const char *path,
+                        const char *data, size_t len);
+
 static void write_manifest(struct kube_record *r)
 {
   struct aicr_buf b;
@@ -121,11 +153,12 @@ static void write_manifest(struct kube_record *r)
   }
   add_member(&b, "context", r->context);
   add_member(&b, "tool", r->tool);
+  add_sums(r, &b);
   aicr_buf_adds(&b, "\n}\n");
   if (b.failed) {
     fail(r, KUBE_RECORD_MANIFEST, "no memory");
   } else {
-    kube_record_plain(r, KUBE_RECORD_MANIFEST, b.data, b.len);
+    write_plain(r, KUBE_RECORD_MANIFEST, b.data, b.len);
   }
   aicr_buf_free(&b);
 }
@@ -146,6 +179,7 @@ struct kube_record *kube_record_open(const char *folder,
     aicr_free(r);
     return NULL;
   }
+  aicr_sha256_begin(&r->sum);
   bool ok = open_folder(r, err);
   if (ok) {
     kube_set_text(r->context, sizeof r->context, facts->context);
@@ -198,9 +232,16 @@ void kube_record_close(struct kube_record *r)
   if (r->index >= 0) {
     close(r->index);
   }
+  aicr_sha256_free(&r->sum);
   kube_secrets_free(&r->secrets);
   aicr_free(r->folder);
   aicr_free(r);
+}
+
+static void free_file(struct kube_record_file *f)
+{
+  aicr_sha256_free(&f->sum);
+  aicr_free(f);
 }
 
 struct kube_record_file *kube_record_begin(struct kube_record *r)
@@ -211,6 +252,7 @@ struct kube_record_file *kube_record_begin(struct kube_record *r)
     return NULL;
   }
   f->record = r;
+  aicr_sha256_begin(&f->sum);
   r->serial++;
   snprintf(f->temporary, sizeof f->temporary, ".new-%llu",
            (unsigned long long)r->serial);
@@ -236,6 +278,7 @@ void kube_record_add(struct kube_record_file *f, const char *data, size_t len)
   if (fwrite(data, 1, len, f->out) != len) {
     fail(f->record, f->temporary, strerror(errno));
   }
+  aicr_sha256_add(&f->sum, data, len);
 }
 
 void kube_record_secret(struct kube_record *r, const char *text, size_t len)
@@ -309,7 +352,7 @@ void kube_record_drop(struct kube_record_file *f)
     fclose(f->out);
     unlinkat(f->record->root, f->temporary, 0);
   }
-  aicr_free(f);
+  free_file(f);
 }
 
 /* Closes the file; true when all of it was written. */
@@ -395,11 +438,11 @@ void kube_record_answer(struct kube_record_file *f,
     kube_record_drop(f);
     return;
   }
-  /* A text that is cut still is one: only its length tells. */
-  if (line->verb == KUBE_RAW || line->verb == KUBE_WATCH ||
-      strcmp(line->subresource, "log") == 0) {
-    full.bytes = ftell(f->out);
-    full.bytes = full.bytes < 0 ? 0 : full.bytes;
+  /* A text that is cut still is one, and so is another recording's. */
+  full.bytes = ftell(f->out);
+  full.bytes = full.bytes < 0 ? 0 : full.bytes;
+  if (!aicr_sha256_text(&f->sum, full.sha256)) {
+    fail(r, f->temporary, "no memory");
   }
   safe_name(name, safe);
   int n =
@@ -419,7 +462,7 @@ void kube_record_answer(struct kube_record_file *f,
       fail(r, full.file, strerror(errno));
     }
   }
-  aicr_free(f);
+  free_file(f);
 }
 
 static bool write_all(int fd, const char *data, size_t len)
@@ -447,7 +490,10 @@ static void append_line(struct kube_record *r, const struct aicr_buf *text)
     if (before >= 0 && ftruncate(r->index, before) != 0) {
       return; /* the reader will refuse it */
     }
+    return;
   }
+  r->lines++;
+  aicr_sha256_add(&r->sum, text->data, text->len);
 }
 
 void kube_record_line(struct kube_record *r, const struct kube_index_line *line)
@@ -470,8 +516,8 @@ void kube_record_line(struct kube_record *r, const struct kube_index_line *line)
   aicr_buf_free(&text);
 }
 
-void kube_record_plain(struct kube_record *r, const char *path,
-                       const char *data, size_t len)
+static void write_plain(struct kube_record *r, const char *path,
+                        const char *data, size_t len)
 {
   struct kube_record_file *f = kube_record_begin(r);
   char copy[64];
@@ -484,7 +530,22 @@ void kube_record_plain(struct kube_record *r, const char *path,
       renameat(r->root, f->temporary, r->root, copy) != 0) {
     fail(r, path, strerror(errno));
   }
-  aicr_free(f);
+  free_file(f);
+}
+
+void kube_record_plain(struct kube_record *r, const char *path,
+                       const char *data, size_t len)
+{
+  struct plain *p = &r->plain[r->plain_count];
+  if (r->plain_count == PLAIN_MAX || strlen(path) >= sizeof p->path ||
+      !aicr_sha256_hex(data, len, p->sha256)) {
+    fail(r, path, "no memory, or too many files");
+    return;
+  }
+  write_plain(r, path, data, len);
+  kube_set_text(p->path, sizeof p->path, path);
+  r->plain_count++;
+  write_manifest(r);
 }
 
 void kube_record_wait(struct kube_record *r, const struct kube_asker *asker,
@@ -506,6 +567,9 @@ void kube_record_run(struct kube_record *r, const struct kube_asker *asker,
       .kind = KUBE_INDEX_RUN, .transport = how, .asker = *asker};
   line.asker.part[0] = '\0';
   kube_record_line(r, &line);
+  if (works(r)) {
+    write_manifest(r);
+  }
 }
 
 const struct aicr_error *kube_record_error(const struct kube_record *r)

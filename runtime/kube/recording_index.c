@@ -33,6 +33,7 @@ enum member {
   M_CONTENT_TYPE,
   M_FILE,
   M_BYTES,
+  M_SHA256,
   M_CHECK,
   M_ATTEMPT,
   M_PART,
@@ -62,6 +63,7 @@ static const char *const names[MEMBER_COUNT] = {
     [M_CONTENT_TYPE] = "contentType",
     [M_FILE] = "file",
     [M_BYTES] = "bytes",
+    [M_SHA256] = "sha256",
     [M_CHECK] = "check",
     [M_ATTEMPT] = "attempt",
     [M_PART] = "part",
@@ -114,6 +116,12 @@ bool kube_index_path_ok(const char *path)
   return false;
 }
 
+bool kube_index_is_sha256(const char *text)
+{
+  return strlen(text) == AICR_SHA256_TEXT - 1 &&
+         strspn(text, "0123456789abcdef") == AICR_SHA256_TEXT - 1;
+}
+
 static bool is_text(const struct aicr_json_reader *r, const char *text)
 {
   return strlen(text) == r->text_len && memcmp(text, r->text, r->text_len) == 0;
@@ -160,6 +168,7 @@ static struct slot slot_of(struct kube_index_line *out, enum member m)
       [M_DETAIL] = {out->detail, sizeof out->detail},
       [M_CONTENT_TYPE] = {out->content_type, sizeof out->content_type},
       [M_FILE] = {out->file, sizeof out->file},
+      [M_SHA256] = {out->sha256, sizeof out->sha256},
       [M_CHECK] = {out->asker.check, sizeof out->asker.check},
       [M_PART] = {out->asker.part, sizeof out->asker.part},
       [M_WHAT] = {out->what, sizeof out->what},
@@ -357,8 +366,11 @@ static bool check_members(const struct kube_index_line *l,
   if (l->file[0] != '\0' && !kube_index_path_ok(l->file)) {
     return invalid_text(err, M_FILE, l->file, strlen(l->file));
   }
-  if (l->bytes != 0 && l->file[0] == '\0') {
-    return invalid(err, "only a \"file\" has \"bytes\"");
+  if ((l->bytes != 0 || l->sha256[0] != '\0') && l->file[0] == '\0') {
+    return invalid(err, "only a \"file\" has \"bytes\" and \"sha256\"");
+  }
+  if (l->sha256[0] != '\0' && !kube_index_is_sha256(l->sha256)) {
+    return invalid_text(err, M_SHA256, l->sha256, strlen(l->sha256));
   }
   if (l->http == 0 && l->file[0] != '\0') {
     return invalid(err, "an answer that never came has no \"file\"");
@@ -408,7 +420,7 @@ static bool is_empty(struct kube_index_line *l, bool resolve)
 {
   bool empty = resolve ||
                (l->http == 0 && l->attempts == 0 && l->code == AICR_CODE_NONE);
-  empty = empty && l->bytes == 0;
+  empty = empty && l->bytes == 0; /* a sum is a text */
   for (unsigned i = 0; i < MEMBER_COUNT; i++) {
     enum member m = (enum member)i;
     struct slot slot = slot_of(l, m);

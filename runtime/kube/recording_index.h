@@ -2,6 +2,7 @@
 #ifndef AICR_KUBE_RECORDING_INDEX_H
 #define AICR_KUBE_RECORDING_INDEX_H
 
+#include "core/hash.h"
 #include "kube/backend.h"
 
 /* A line of a recording's index.jsonl (design 9): one logical answer, or what
@@ -41,8 +42,9 @@ struct kube_index_line {
   enum aicr_code code;
   char reason[64], detail[256]; /* …and more of it */
   char content_type[128];
-  char file[1024]; /* relative, without "." and ".." steps */
-  int64_t bytes;   /* of that file, where it is no JSON text; 0: not said */
+  char file[1024];               /* relative, without "." and ".." steps */
+  int64_t bytes;                 /* of that file; 0: not said */
+  char sha256[AICR_SHA256_TEXT]; /* of that file */
   /* who asked, or waited: as in struct kube_asker, but an attempt of 0 is the
    * first one. A line of hand has none. */
   struct kube_asker asker;
@@ -73,6 +75,9 @@ void kube_index_write(const struct kube_index_line *line, struct aicr_buf *out);
 #define KUBE_QUERY_PARAMS 64
 size_t kube_query_count(const char *query);
 bool kube_query_sort(const char *query, struct aicr_buf *out);
+
+/* 64 lower-case hexadecimal digits. */
+bool kube_index_is_sha256(const char *text);
 
 /* A path below a recording: steps that are not empty, "." or "..", at most 16
  * of them, no control characters. */

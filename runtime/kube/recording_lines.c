@@ -72,19 +72,11 @@ static bool keep_body(struct kube_rec_entry *e, const char *text, size_t len,
 
 /* A text of any size stays where it is. */
 static bool keep_blob(struct kube_rec_loader *l, struct kube_rec_entry *e,
-                      const struct kube_rec_input *in, int64_t bytes,
-                      struct aicr_error *err)
+                      const struct kube_rec_input *in, struct aicr_error *err)
 {
   e->holds = REC_HOLDS_BLOB;
   if (!kube_rec_size(in, &e->blob.len, err)) {
     return false;
-  }
-  if (bytes != 0 && e->blob.len != (uint64_t)bytes) {
-    return kube_rec_invalid(
-        err, in->path,
-        "it has %llu bytes, and \"bytes\" of the line says %lld: it was cut or "
-        "changed; if that is meant, remove that member",
-        (unsigned long long)e->blob.len, (long long)bytes);
   }
   return kube_rec_files_keep(&l->store->files, in, &e->blob.file, err);
 }
@@ -226,8 +218,9 @@ static bool take_file(struct kube_rec_loader *l, struct kube_rec_entry *e,
   }
   bool blob = success && !is_document(e);
   bool list = success && !blob && e->verb == KUBE_LIST;
-  bool ok = blob ? keep_blob(l, e, &in, line->bytes, err)
-                 : !list || take_list(l, e, &in, &found, err);
+  bool ok = kube_rec_whole_file(&in, line->bytes, line->sha256, err);
+  ok = ok && (blob ? keep_blob(l, e, &in, err)
+                   : !list || take_list(l, e, &in, &found, err));
   if (ok && !blob && !found) {
     ok = take_text(l, e, &in, success, err);
   }
@@ -255,6 +248,13 @@ static bool take_line(struct kube_rec_loader *l, const char *data, size_t len,
   size_t type = REC_NO_TYPE;
   if (!kube_index_parse(data, len, &line, err)) {
     return false;
+  }
+  if (line.sha256[0] != '\0' && !l->has_manifest) {
+    /* who else says what was lost? */
+    return kube_rec_invalid(err, KUBE_RECORD_MANIFEST,
+                            "the file is missing, and a run wrote the index: "
+                            "copy the recording again, whole, or record it "
+                            "again with --record");
   }
   if (line.kind != KUBE_INDEX_ANSWER) {
     return kube_rec_event_add(s, &line, err);
@@ -300,6 +300,7 @@ bool kube_rec_load_index(struct kube_rec_loader *l, bool *found,
   bool ok = true;
   const char *p = text.data == NULL ? "" : text.data;
   const char *end = p + text.len;
+  ok = !*found || kube_rec_whole_index(&l->whole, p, text.len, err);
   for (size_t number = 1; ok && p < end; number++) {
     const char *stop = memchr(p, '\n', (size_t)(end - p));
     size_t len = (size_t)((stop == NULL ? end : stop) - p);

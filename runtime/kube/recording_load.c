@@ -427,6 +427,7 @@ static bool load_manifest(struct kube_rec_loader *l, struct aicr_error *err)
   if (!kube_rec_files_read(&l->store->files, MANIFEST, &found, &text, err)) {
     return false;
   }
+  l->has_manifest = found;
   if (!found) {
     return true;
   }
@@ -448,7 +449,8 @@ static bool load_manifest(struct kube_rec_loader *l, struct aicr_error *err)
     ok = kube_rec_invalid(err, MANIFEST, "capturedAt: %s", bad.message);
   }
   ok = ok && take_flag(tree, "indexed", &l->wants_index, err) &&
-       take_flag(tree, "open", &l->store->open, err);
+       take_flag(tree, "open", &l->store->open, err) &&
+       kube_rec_whole_take(&l->whole, tree, l->store->open, err);
   snprintf(l->store->context, sizeof l->store->context, "%.255s",
            kube_json_text(tree, "context"));
   snprintf(l->store->server_version, sizeof l->store->server_version, "%.63s",
@@ -466,11 +468,15 @@ static bool load_discovery(struct kube_rec_loader *l, const char *file,
   if (!kube_rec_files_read(&l->store->files, file, &found, &text, err)) {
     return false;
   }
+  const char *data = text.data == NULL ? "" : text.data;
+  if (!kube_rec_whole_text(&l->whole, file, found, data, text.len, err)) {
+    aicr_buf_free(&text);
+    return false;
+  }
   if (!found) {
     return true;
   }
-  bool ok = kube_rec_add_discovery(l->store, text.data == NULL ? "" : text.data,
-                                   text.len, &taken, &bad) ||
+  bool ok = kube_rec_add_discovery(l->store, data, text.len, &taken, &bad) ||
             kube_rec_fail(err, file, &bad);
   aicr_buf_free(&text);
   if (ok && !taken) {

@@ -5,11 +5,14 @@
 #include "kube/recording_files.h"
 #include "kube/recording_scan.h"
 #include "kube/recording_store.h"
+#include "kube/recording_whole.h"
 
 struct kube_rec_loader {
   struct kube_rec_store *store;
   struct aicr_buf *warnings; /* or NULL */
-  bool wants_index;          /* the manifest says that there is one */
+  bool has_manifest;
+  bool wants_index; /* the manifest says that there is one */
+  struct kube_rec_whole whole;
   const char *dump_ns; /* the file at hand is of a dump of this namespace */
   char looked[64];     /* the folder that is_dump is said of */
   bool is_dump;

@@ -45,6 +45,29 @@ static void test_sha1(void **state)
   assert_string_equal(hex, row->hex);
 }
 
+static void test_pieces(void **state)
+{
+  const struct digest *row = &digests[2];
+  struct aicr_sha256 hash, none = {NULL};
+  char hex[AICR_SHA256_TEXT];
+
+  (void)state;
+  aicr_sha256_begin(&hash);
+  assert_true(aicr_sha256_text(&hash, hex));
+  assert_string_equal(hex, digests[0].hex);
+  aicr_sha256_add(&hash, row->text, 3);
+  assert_true(aicr_sha256_text(&hash, hex));
+  assert_string_equal(hex, digests[1].hex);
+  for (const char *p = row->text + 3; *p != '\0'; p++)
+    aicr_sha256_add(&hash, p, 1);
+  assert_true(aicr_sha256_text(&hash, hex));
+  assert_string_not_equal(hex, digests[1].hex);
+  aicr_sha256_free(&hash);
+  aicr_sha256_add(&none, "abc", 3);
+  assert_false(aicr_sha256_text(&none, hex));
+  aicr_sha256_free(&none);
+}
+
 static void test_no_data(void **state)
 {
   char hex[AICR_SHA256_TEXT];
@@ -73,6 +96,7 @@ int main(void)
     add_row(&r, "sha256 of", digests[i].text, test_digest, &digests[i]);
   for (size_t i = 0; i < COUNT(sha1_digests); i++)
     add_row(&r, "sha1 of", sha1_digests[i].text, test_sha1, &sha1_digests[i]);
+  add_row(&r, "sha256 of", "pieces", test_pieces, NULL);
   add_row(&r, "sha256 of", "no data", test_no_data, NULL);
   add_row(&r, "sha256:", "NUL counts", test_nul_counts, NULL);
   return run_rows(&r, "hash");
