@@ -246,6 +246,23 @@ describe("the outcome of a check", function()
     { "cleanup", "clean-up could not be confirmed: -n a pod/x is left; remove it with: kubectl delete -n a pod/x; "
       .. "-n b job.batch/y is left, held by z; remove it with: kubectl delete -n b job.batch/y",
       "kubectl delete -n a pod/x && kubectl delete -n b job.batch/y" },
+    { "cleanup", "-n a pod/x is left, held by z; remove it with: kubectl delete -n a pod/x, which waits for what "
+      .. "holds it, and where nothing needs that any more: kubectl patch -n a pod/x --type merge -p "
+      .. [['{"metadata":{"finalizers":null}}']],
+      "kubectl delete -n a pod/x; what is held goes only then, or where nothing needs that any more: kubectl patch "
+      .. [[-n a pod/x --type merge -p '{"metadata":{"finalizers":null}}']] },
+    { "invalid", 'create configmaps: invalid (HTTP 422): configmaps "x" is forbidden: ValidatingAdmissionPolicy '
+      .. "'p.example.com' with binding 'b' denied request: no",
+      "see what this policy asks for: kubectl get validatingadmissionpolicy p.example.com -o yaml" },
+    { "invalid", "create pods: invalid (HTTP 422): spec.containers: Required value",
+      "correct the fields that the message names: kubectl explain RESOURCE --recursive" },
+    { "discovery-incomplete", "list nodes: page not found, and discovery cannot tell whether the API is served",
+      "see whether the server's address, path and all, is an API server's: kubectl config view --minify -o "
+      .. "jsonpath='{.clusters[0].cluster.server}'; if it is, which API is down: kubectl get apiservices" },
+    { "discovery-incomplete", "widgets.acme.com: the server of this API did not answer",
+      "see which API is down: kubectl get apiservices" },
+    { "config-invalid", "the environment's HTTPS_PROXY has no valid host",
+      "correct the proxy's address, or leave it out: env | grep -i proxy" },
   }
   for i, row in ipairs(next_steps) do
     it(("has the next step that fits what is told: %s %d"):format(row[1], i), function()

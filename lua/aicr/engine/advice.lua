@@ -133,6 +133,25 @@ BY_MESSAGE["server-error"] = function(_, text)
   return text:find("failed calling webhook", 1, true) and WEBHOOK or AGAIN
 end
 
+function BY_MESSAGE.invalid(_, text)
+  local policy = text:match "ValidatingAdmissionPolicy '([%w.-]+)'"
+  return policy and ("see what this policy asks for: kubectl get validatingadmissionpolicy %s -o yaml"):format(policy)
+    or FIX.invalid
+end
+
+-- What every API server serves was not found: it is not an API server's address, or something before it has a path.
+BY_MESSAGE["discovery-incomplete"] = function(_, text)
+  return text:find("page not found, and discovery cannot tell", 1, true)
+    and "see whether the server's address, path and all, is an API server's: kubectl config view --minify -o "
+      .. "jsonpath='{.clusters[0].cluster.server}'; if it is, which API is down: kubectl get apiservices"
+    or FIX["discovery-incomplete"]
+end
+
+BY_MESSAGE["config-invalid"] = function(_, text)
+  return text:find "^the environment's %a+_" and "correct the proxy's address, or leave it out: env | grep -i proxy"
+    or FIX["config-invalid"]
+end
+
 function BY_MESSAGE.timeout(item, text)
   if text:find("server", 1, true) and not text:find("time limit", 1, true) then
     return REACH
@@ -154,8 +173,12 @@ function BY_MESSAGE.cleanup(item, text)
   for command in text:gmatch("remove it with: (kubectl delete [%w%s%./_-]*[%w])") do
     commands[#commands + 1] = command
   end
+  for command in text:gmatch("any more: (kubectl patch [%w%s%./_-]* '[^']*')") do
+    commands.held = (commands.held or "; what is held goes only then, or where nothing needs that any more: ")
+      .. (commands.held and " && " or "") .. command
+  end
   local look = text:match "look with: (kubectl get [%w%s%./_=-]*[%w])"
-  return #commands > 0 and table.concat(commands, " && ")
+  return #commands > 0 and table.concat(commands, " && ") .. (commands.held or "")
     or look and "look what is left, then kubectl delete it: " .. look
     or "look what is left: " .. M.doctor(rbac.operand(item), item.cluster)
 end

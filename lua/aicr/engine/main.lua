@@ -202,9 +202,8 @@ local function say_unusable(job, option, err)
     why:find(value, 1, true) and why or value .. ": " .. why)
   say(job.host, {
     what = named,
-    fix = proxy and "correct the proxy's address, or leave it out: env | grep -i proxy"
-      or err.reason ~= "exec-plugin-refused" and OPEN_FIX[option]
-      or advice.on_cluster(advice.fix(err.reason), { kubeconfig = job.options.kubeconfig }),
+    fix = not proxy and err.reason ~= "exec-plugin-refused" and OPEN_FIX[option]
+      or advice.on_cluster(advice.fix(err.reason, nil, why), { kubeconfig = job.options.kubeconfig }),
   })
   say(job.host, "no check was run")
 end

@@ -88,7 +88,7 @@ function Run:withheld(item)
     local err = self.cluster.error or {}
     return {
       outcome = "error", code = "INVALID_REQUEST", reason = "no-cluster",
-      message = err.message or "no cluster is configured", fix = advice.fix(err.reason),
+      message = err.message or "no cluster is configured", fix = advice.fix(err.reason, nil, err.message),
     }
   end
 end

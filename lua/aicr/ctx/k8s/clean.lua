@@ -164,6 +164,10 @@ local function delete(t, uid)
   end
 end
 
+-- kubectl delete waits for what holds an object, and that may never let it go.
+local RELEASE <const> = ", which waits for what holds it, and where nothing needs that any more: kubectl patch %s "
+  .. [[--type merge -p '{"metadata":{"finalizers":null}}']]
+
 --- Deletes an object that this run made and waits until it is gone.
 -- @param t table {api_version=, kind=, name=, namespace=, run_id=, uid=(nil: ours by its label),
 --   lost=(may it come into being only now?), applied=(the object without our labels, where it was a server-side
@@ -195,9 +199,10 @@ function M.remove(t)
   if not ok or object then
     local meta = found and object and object.metadata or {}
     local held = type(meta.finalizers) == "table" and #meta.finalizers > 0
-    error(("%s is left%s%s; remove it with: kubectl delete %s"):format(named(t),
+    error(("%s is left%s%s; remove it with: kubectl delete %s%s"):format(named(t),
       not ok and (" (%s)"):format(tostring(why)) or "",
-      held and ", held by " .. table.concat(meta.finalizers, ", ") or "", named(t)), 0)
+      held and ", held by " .. table.concat(meta.finalizers, ", ") or "", named(t), held and RELEASE:format(named(t))
+      or ""), 0)
   end
 end
 
