@@ -305,6 +305,13 @@ describe("ctx", function()
     assert.equal("never: not true after 50ms, last seen: 1 of 2", got.message)
   end)
 
+  it("a condition that is missing is told with those that hold", function()
+    local got = run([[    ctx.k8s:wait("nodes", "lyra-gpu-a", nil, "condition=Drained", { timeout = "1s" })]],
+      'needs = { "wait nodes" },', { "--recording", "spec/fixtures/recordings/lyra-ok" })
+    assert.equal("never-true", got.reason, got.message)
+    assert.matches("last seen: no condition Drained, but Ready=True", got.message, 1, true)
+  end)
+
   it("counts what does not fit the record and keeps the verdict", function()
     local got = run([[
     for i = 1, 5000 do ctx:evidence("line %d", i) end

@@ -125,17 +125,26 @@ local function place(name, namespace)
   return namespace and namespace .. "/" .. name or name
 end
 
+local function told(c)
+  local message = c.message ~= "" and c.message or c.reason
+  return ("%s=%s%s"):format(tostring(c.type), tostring(c.status), message and " " .. tostring(message) or "")
+end
+
 -- "condition=NAME[=VALUE]" as a function(object or nil) -> done, what was seen last.
 local function condition(name, wanted)
   wanted = wanted ~= "" and wanted or "True"
   return function(object)
     local status = object and type(object.status) == "table" and object.status or {}
+    local others = {} -- of a Job that failed, Failed says what Complete never will
     for _, c in ipairs(type(status.conditions) == "table" and status.conditions or {}) do
       if type(c) == "table" and c.type == name then
-        return c.status == wanted, ("%s=%s %s"):format(name, tostring(c.status), tostring(c.message or ""))
+        return c.status == wanted, told(c)
+      elseif type(c) == "table" and c.status == "True" then
+        others[#others + 1] = told(c)
       end
     end
-    return false, object and "no condition " .. name or "absent"
+    local words = "no condition " .. name .. (#others > 0 and ", but " .. table.concat(others, ", ") or "")
+    return false, object and words or "absent"
   end
 end
 
