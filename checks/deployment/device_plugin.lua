@@ -3,6 +3,7 @@
 --- recipes/platforms/fabric.yaml.
 local fleet = require "aicr.fleet"
 local plugins = require "aicr.fleet.plugins"
+local rollout = require "aicr.fleet.rollout"
 
 local function require_offered(ctx, seen, resource, sets)
   if resource == plugins.GPU then
@@ -11,7 +12,7 @@ local function require_offered(ctx, seen, resource, sets)
   local rows = plugins.without(seen, resource)
   if #rows > 0 then
     fleet.fail_short(ctx, seen, {
-      reason = "not-offered", what = resource .. " allocatable", need = 1, rows = rows,
+      reason = "not-offered", what = resource .. " allocatable", need = 1, rows = rows, offers = true,
       why = ("%s is rolled out, but not to these nodes, or it finds no device there"):format(plugins.names(sets)),
       fix = ("kubectl -n %s get pods -o wide --field-selector spec.nodeName=%s; the log of the plug-in's pod there"
         .. " says what it found"):format(sets[1].name:match "^[^/]*", rows[1].k),
@@ -25,7 +26,7 @@ return {
   summary = "The device plug-ins of GPUs and fabric are rolled out to every GPU node",
   tags = { "gpu", "network" },
   timeout = "2m",
-  needs = { fleet.needs, "list daemonsets.apps" },
+  needs = { fleet.needs, "list daemonsets.apps", rollout.needs },
   params = fleet.params {
     nic_resource = { type = "string", default = "", help = "on premises: the resource of the NICs, such as rdma/ib" },
     daemonset = { type = "list", default = "", help = "NAMESPACE/NAME,…: the plug-ins, where they are not recognized" },
@@ -34,7 +35,8 @@ return {
 What a node offers is what the device plug-in on it reports. The check takes the DaemonSets with a container of a known
 device plug-in (its image's name; recipes/platforms/fabric.yaml has them) and wants of each what kubectl rollout status
 wants: the current generation observed, every pod updated and available; and of those for one resource together at least
-a pod for each GPU node, each of which must have some of the resource. The images' names are the plug-ins' own, no
+a pod for each GPU node, each of which must have some of the resource. Where pods are missing, the nodes without a ready
+one are named. The images' names are the plug-ins' own, no
 reference lists them.
 
 Where a resource is offered by none that is known, the check fails if nodes lack the resource, and is an error if they

@@ -2,6 +2,7 @@
 --- Device plug-ins: what the faults of the suites (fabric_suites_spec) leave out.
 require "aicr_native"
 local fleet = require "spec.support.fleet"
+local recording = require "spec.support.recording"
 
 local PLUGIN <const> = "nvidia-device-plugin-daemonset"
 
@@ -54,6 +55,36 @@ describe("device-plugin", function()
           observedGeneration = 3, desiredNumberScheduled = 2, updatedNumberScheduled = 2, numberAvailable = 2,
         }
       end),
+    },
+    {
+      "a node without a pod, and one whose pod is not ready", outcome = "fail", reason = "too-few-pods", says = {
+        "3 GPU nodes, but 2 pods of gpu-operator/nvidia-device-plugin-daemonset; without a ready pod: n1, n3",
+      },
+      change = function(parts)
+        set(function(of)
+          of.status = {
+            observedGeneration = 3, desiredNumberScheduled = 2, updatedNumberScheduled = 2, numberAvailable = 2,
+          }
+        end)(parts)
+        parts.lists[fleet.PODS] = recording.list(fleet.PODS, {
+          fleet.pod("n2", "gpu-operator", "nvidia-device-plugin-daemonset", true),
+          fleet.pod("n3", "gpu-operator", "nvidia-device-plugin-daemonset", false),
+          fleet.pod("n1", "gpu-operator", "something-else", true),
+          fleet.pod("n1", "elsewhere", "nvidia-device-plugin-daemonset", true),
+        })
+      end,
+    },
+    {
+      "a pod that is not available", outcome = "fail", reason = "not-rolled-out",
+      says = { "2 of 3 pods are available; without a ready pod: n3" },
+      change = function(parts)
+        set(function(of) of.status.numberAvailable = 2 end)(parts)
+        local pods = {}
+        for i = 1, 3 do
+          pods[i] = fleet.pod("n" .. i, "gpu-operator", "nvidia-device-plugin-daemonset", i < 3)
+        end
+        parts.lists[fleet.PODS] = recording.list(fleet.PODS, pods)
+      end,
     },
     {
       "two DaemonSets that share the nodes", outcome = "pass", coverage = { 3, 3 },

@@ -11,6 +11,7 @@ local M = {}
 
 M.NODES = recording.NODES
 M.DAEMONSETS = "apps/v1/daemonsets"
+M.PODS = "core/v1/pods"
 M.SLICES = "resource.k8s.io/v1/resourceslices"
 M.CLASSES = "resource.k8s.io/v1/deviceclasses"
 M.DOMAINS = "resource.nvidia.com/v1beta1/computedomains"
@@ -92,6 +93,23 @@ function M.daemonset(namespace, name, image, pods)
     status = {
       observedGeneration = 3, desiredNumberScheduled = pods, updatedNumberScheduled = pods, numberAvailable = pods,
     },
+  }
+end
+
+--- A pod of a DaemonSet on a node.
+---@param node string
+---@param namespace string
+---@param name string of the DaemonSet
+---@param ready boolean
+---@return table
+function M.pod(node, namespace, name, ready)
+  return {
+    metadata = {
+      name = name .. "-" .. node, namespace = namespace,
+      ownerReferences = json.array { { kind = "DaemonSet", name = name } },
+    },
+    spec = { nodeName = node },
+    status = { conditions = json.array { { type = "Ready", status = ready and "True" or "False" } } },
   }
 end
 

@@ -4,6 +4,7 @@ local errors = require "aicr.native.error"
 local fabric = require "aicr.platform.fabric"
 local nics = require "aicr.fleet.nics"
 local node = require "aicr.fleet.node"
+local rollout = require "aicr.fleet.rollout"
 local shape = require "aicr.fleet.shape"
 local text = require "aicr.native.text"
 
@@ -202,7 +203,8 @@ function M.require_rolled_out(ctx, fleet, sets)
     if what then
       ctx:coverage { verified = 0, total = fleet.total }
       ctx:fail {
-        reason = "not-rolled-out", message = ("DaemonSet %s: %s"):format(set.name, what),
+        reason = "not-rolled-out",
+        message = ("DaemonSet %s: %s%s"):format(set.name, what, rollout.missing(ctx, fleet, { set })),
         fix = ("%s; kubectl -n %s get pods -o wide"):format(kubectl(set.deleted and "describe"
           or "rollout status --watch=false", set), set.name:match "^[^/]*"),
       }
@@ -213,7 +215,8 @@ function M.require_rolled_out(ctx, fleet, sets)
     ctx:coverage { verified = 0, total = fleet.total }
     ctx:fail {
       reason = "too-few-pods",
-      message = ("%d GPU nodes, but %d pods of %s"):format(#fleet.nodes, pods, M.names(sets)),
+      message = ("%d GPU nodes, but %d pods of %s%s"):format(#fleet.nodes, pods, M.names(sets),
+        rollout.missing(ctx, fleet, sets)),
       fix = kubectl("describe", sets[1]) .. "; its node selector and tolerations must let it onto every GPU node",
     }
   end
