@@ -2,6 +2,7 @@
 require "aicr_native"
 local binary = require "spec.support.binary"
 local files = require "spec.support.files"
+local interrupt = require "spec.support.interrupt"
 local json = require "aicr.json"
 
 local OK <const> = "spec/fixtures/recordings/lyra-ok"
@@ -10,19 +11,38 @@ local BODY <const> = {
   fails = 'ctx:fail { code = "CONFLICT", reason = "not-so", message = "it is not so" }',
   errs = 'error("a defect of the check")',
   skips = 'ctx:skip { reason = "not-applicable", message = "does not apply" }',
-  sleeps = 'ctx:sleep("60s") return "slept"',
+  sleeps = 'ctx:progress("it sleeps") ctx:sleep("60s") return "slept"',
 }
+
+--- Writes a check for each name; gives their paths.
+local function write(folder, names)
+  local paths = {}
+  for i, name in ipairs(names) do
+    paths[i] = ("%s/%s.lua"):format(folder, name)
+    files.write(paths[i], ('return {\n  name = "%s", phase = "deployment", summary = "It is so",\n'
+      .. "  run = function(ctx)\n    %s\n  end,\n}\n"):format(name, BODY[name]))
+  end
+  return paths
+end
+
+--- Runs those checks, and sends the signals once the one that sleeps does.
+local function signalled(names, signals, before)
+  return files.with_folder(function(folder)
+    local sent = {}
+    for i, signal in ipairs(signals) do
+      sent[i] = { signal, "it sleeps" }
+    end
+    local result = interrupt.all { { args = write(folder, names), signals = sent, before = before } }[1]
+    result.stderr = result.stderr:gsub("%[%d[^\n]*it sleeps\n", "")
+    return result
+  end)
+end
 
 --- Writes a check for each name and runs them in this order.
 local function run(names, args, how)
   local folder = files.folder()
   local words = { "--recording", OK, "-o", folder .. "/report.json" }
-  for i, name in ipairs(names) do
-    local path = ("%s/%s.lua"):format(folder, name)
-    files.write(path, ('return {\n  name = "%s", phase = "deployment", summary = "It is so",\n'
-      .. "  run = function(ctx)\n    %s\n  end,\n}\n"):format(name, BODY[name]))
-    words[i + 4] = path
-  end
+  table.move(write(folder, names), 1, #names, 5, words)
   for _, word in ipairs(args or {}) do
     words[#words + 1] = word
   end
@@ -89,34 +109,26 @@ end)
 describe("a signal", function()
   for signal, code in pairs { HUP = 129, INT = 130, TERM = 143 } do
     it(("SIG%s ends with %d and a report"):format(signal, code), function()
-      local result = run({ "sleeps", "passes" }, {}, { before = "timeout --preserve-status -s " .. signal .. " 2" })
+      local result = signalled({ "sleeps", "passes" }, { signal })
       assert.equal(code, result.code, result.stderr)
       assert.is_true(result.report.run.interrupted)
-      local seen = {}
-      for _, check in ipairs(result.report.checks) do
-        seen[check.name] = check
-      end
-      assert.equal("error", seen.sleeps.outcome)
-      assert.equal("CANCELED", seen.sleeps.code)
+      assert.equal("error", result.checks.sleeps.outcome)
+      assert.equal("CANCELED", result.checks.sleeps.code)
     end)
   end
 end)
 
 describe("a hang-up", function()
   it("that comes again, or after another signal, does not cut the clean-up short", function()
-    for sent, code in pairs { ["HUP HUP HUP HUP"] = 129, ["TERM HUP HUP"] = 143 } do
-      local result = run({ "sleeps" }, {}, {
-        before = ([[sh -c '"$@" & p=$!; sleep 2; for s in %s; do kill -$s $p; done; wait $p' -]]):format(sent),
-      })
+    for sent, code in pairs { [{ "HUP", "HUP", "HUP", "HUP" }] = 129, [{ "TERM", "HUP", "HUP" }] = 143 } do
+      local result = signalled({ "sleeps" }, sent)
       assert.equal(code, result.code, result.stderr)
       assert.equal("", result.stderr)
       assert.is_true(result.report.run.interrupted)
     end
   end)
   it("is ignored where it was before", function()
-    local result = run({ "passes", "sleeps" }, {}, {
-      before = [[sh -c 'trap "" HUP; "$@" & p=$!; sleep 1; kill -HUP $p; sleep 1; kill -TERM $p; wait $p' -]],
-    })
+    local result = signalled({ "passes", "sleeps" }, { "HUP", "TERM" }, "trap '' HUP; ")
     assert.equal(143, result.code, result.stderr)
   end)
 end)
