@@ -45,11 +45,11 @@ describe("ctx:all", function()
   it("waits side by side", function()
     local got = run [[
     local t = {}
-    for i = 1, 50 do t[i] = function() ctx:sleep("200ms") return i end end
+    for i = 1, 50 do t[i] = function() ctx:sleep("2s") return i end end
     local r = ctx:all(t)
     ctx:expect("last", r[50], "==", 50)]]
     assert.equal("pass", got.outcome, got.message)
-    assert.is_true(got.duration_ms < 5000, got.duration_ms)
+    assert.is_true(got.duration_ms < 60000, got.duration_ms)
   end)
 
   it("reads the cluster side by side", function()
@@ -90,7 +90,7 @@ describe("ctx:all", function()
     ctx:expect("ok", ok, "==", false)
     ctx:expect("error", err, "contains", "mine")]]
     assert.equal("pass", got.outcome, got.message)
-    assert.is_true(got.duration_ms < 5000)
+    assert.is_true(got.duration_ms < 60000)
   end)
 
   it("error objects keep their kind", function()

@@ -263,14 +263,14 @@ describe("ctx", function()
     local got = run([[
     ctx:defer(function() ctx:evidence("cleaned") end)
     pcall(function() ctx:sleep("1h") end)
-    return "fine"]], [[timeout = "200ms",]])
+    return "fine"]], [[timeout = "1s",]])
     assert.equal("error", got.outcome)
     assert.equal("TIMEOUT", got.code)
     assert.same({ "cleaned" }, got.evidence)
   end)
 
   it("a deadline tells what was waited for, and where", function()
-    local LIMIT <const> = "^the check did not end within its time limit of 200ms; it was at "
+    local LIMIT <const> = "^the check did not end within its time limit of 1s; it was at "
     local rows = {
       { 'ctx:sleep("1h")', "ctx:sleep$", 4 },
       { [[ctx:eventually("it is so", { timeout = "1h", every = "10ms" }, function() return false, "Pend\0ing" end)]],
@@ -282,7 +282,7 @@ describe("ctx", function()
         "ctx:sleep; and 1 more side by side$", 5 },
     }
     for _, row in ipairs(rows) do
-      local got = run(row[1], [[timeout = "200ms",]])
+      local got = run(row[1], [[timeout = "1s",]])
       assert.equal("timeout", got.reason)
       assert.matches(LIMIT .. row[2], got.message)
       assert.equal(row[3], got.line, row[1])
@@ -290,8 +290,8 @@ describe("ctx", function()
   end)
 
   it("a deadline of what only computes tells where", function()
-    local got = run("while true do end", [[timeout = "200ms",]])
-    assert.same({ "the check did not end within its time limit of 200ms", 4 }, { got.message, got.line })
+    local got = run("while true do end", [[timeout = "1s",]])
+    assert.same({ "the check did not end within its time limit of 1s", 4 }, { got.message, got.line })
   end)
 
   it("eventually passes when it becomes true and says what it saw last when not", function()
