@@ -18,7 +18,7 @@ local BODY <const> = [[local name, hold = "NAME", ctx.params.hold
     end
     at("begins", "60s")
     ctx:defer(function() ctx:evidence("first ran") end)
-    ctx:defer(function() at("cleans", "3s") ctx:evidence("second ran") end)
+    ctx:defer(function() at("cleans", "8s") ctx:evidence("second ran") end)
     ctx:evidence("deferred")
     at("works", "60s")
     return "worked"]]
@@ -59,8 +59,9 @@ end
 
 local function points(signal, jobs, folder)
   local runs = {}
-  for i = 1, COUNT do
-    for _, where in ipairs { "begins", "works", "cleans" } do
+  -- Those that clean up when the signal comes go to the end of it: side by side.
+  for _, where in ipairs { "begins", "works", "cleans" } do
+    for i = 1, COUNT do
       local point = ("c%d %s"):format(i, where)
       runs[#runs + 1] = {
         number = i, where = where, point = point, signals = { { signal, point } },

@@ -10,7 +10,7 @@ local RECORDING <const> = "spec/fixtures/recordings/lyra-ok"
 
 local CHECKS <const> = {
   ["a.lua"] = site.check("a", [[ctx:progress("pulling %s", "é")
-    ctx:sleep("700ms") ctx:progress("almost") ctx:sleep("400ms") return "slow"]]),
+    ctx:sleep("1500ms") ctx:progress("almost") ctx:sleep("1500ms") return "slow"]]),
   ["b.lua"] = site.check("b", 'ctx:sleep("100ms") return "quick"'),
   ["c.lua"] = site.check("c", 'ctx:sleep("300ms") ctx:fail { reason = "bad", message = "it is bad" }'),
 }
@@ -101,7 +101,7 @@ describe("on a terminal", function()
 
   it("a signal leaves nothing of it either", function()
     local how = xterm()
-    how.before = "timeout --foreground --preserve-status -s INT 2"
+    how.before = "timeout --foreground --preserve-status -s INT 8"
     local result = site.with({ ["a.lua"] = site.check("a", 'ctx:sleep("60s") return "x"') }, function(folder)
       return binary.run({ "--recording", RECORDING, folder .. "/a.lua" }, how)
     end)

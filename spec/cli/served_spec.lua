@@ -53,7 +53,7 @@ describe("an apply of which the answer is lost", function()
   local PATH <const> = "/api/v1/namespaces/ns/configmaps/x"
   local CHECK <const> = site.check("a", [[
     ctx.k8s:apply { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "x", namespace = "ns" } }
-    return "applied"]], 'timeout = "20s", needs = { "apply configmaps in ns" },')
+    return "applied"]], 'timeout = "2m", needs = { "apply configmaps in ns" },')
 
   -- As it is read when the check cleans up; by whom and when it was changed.
   local function object(is_ours, uid, fields)
@@ -168,8 +168,8 @@ end)
 
 describe("a wait for a node", function()
   local WAIT <const> = site.check("a", [[
-    ctx.k8s:wait("nodes", "n", nil, "condition=Ready", { timeout = "20s" })
-    return "ready"]], 'timeout = "30s", needs = { "wait nodes" },')
+    ctx.k8s:wait("nodes", "n", nil, "condition=Ready", { timeout = "2m" })
+    return "ready"]], 'timeout = "3m", needs = { "wait nodes" },')
 
   local function node(name, ready)
     return {
@@ -222,7 +222,7 @@ describe("an object of which the server says no uid", function()
     local check = server.run({
       server.row("DELETE " .. PATH, SUCCESS), server.row("GET " .. PATH .. " ", object()),
     }, site.check("a", 'ctx.k8s:delete("configmaps", "x", "ns", { uid = "u" }) return "deleted"',
-      'timeout = "20s", needs = { "delete,get configmaps in ns" },'))
+      'timeout = "2m", needs = { "delete,get configmaps in ns" },'))
     assert.same({ "error", "unexpected-response" }, { check.outcome, check.reason }, check.message)
   end)
 
@@ -232,7 +232,7 @@ describe("an object of which the server says no uid", function()
       server.row("GET " .. PATH .. " ", object()), server.row("DELETE " .. PATH, SUCCESS),
     }, site.check("a", [[
       ctx.k8s:create { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "x", namespace = "ns" } }
-      return "made"]], 'timeout = "20s", needs = { "create configmaps in ns" },'))
+      return "made"]], 'timeout = "2m", needs = { "create configmaps in ns" },'))
     assert.same({ "error", "cleanup" }, { check.outcome, check.reason }, check.message)
     assert.truthy(json.encode(check):find("kubectl delete -n ns configmap/x", 1, true), json.encode(check))
     for _, request in ipairs(requests) do

@@ -34,7 +34,7 @@ function M.absent(match, name, plural, more)
 end
 
 local function await(path)
-  for _ = 1, 400 do
+  for _ = 1, 2400 do
     if files.exists(path) then
       return files.read(path)
     end
