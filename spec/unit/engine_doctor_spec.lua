@@ -229,7 +229,8 @@ describe("leftovers", function()
   it("are not known where they cannot be listed", function()
     local ended, reason, t = leftovers { pods = "forbidden" }
     assert.same({ "skip", "not-allowed" }, { ended, reason })
-    assert.truthy(t.message:find("may not list pods in a,", 1, true), t.message)
+    assert.truthy(t.message:find("may not list pods in a (", 1, true), t.message)
+    assert.equal("an administrator sees it with: kubectl get pods -n a -l " .. MARK, t.message:match "; (.*)$")
     assert.same({ "fail", "leftovers" }, two(leftovers { pods = "forbidden",
       ["jobs.batch"] = { { metadata = { name = "j", namespace = "b" } } } }))
     assert.equal("error", (leftovers { pods = "unavailable" }))

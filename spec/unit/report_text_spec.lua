@@ -34,6 +34,11 @@ describe("wrapping", function()
       { "aaaaaaaa", "aaaaaaaa", "aaaa" } }, { "é é é é é é", 9, { "é é é é é", "é" } },
         { "ééééééééé é", 8, { "éééééééé", "é é" } },
     { "", 10, { "" } }, { "aaaa bbbb", 1, { "aaaa", "bbbb" } },
+    { "look: kubectl get a 'b; c' -o d; if not: aicr-run --list", 12,
+      { "look:", "kubectl get a 'b; c' -o d", "if not:", "aicr-run --list" } },
+    { "kubectl get nodes && kubectl get pods", 12, { "kubectl get nodes && kubectl get pods" } },
+    { "see kubectl for more than this", 12, { "see kubectl", "for more", "than this" } },
+    { "aicr-run 1.2 of a: b", 12, { "aicr-run 1.2", "of a: b" } },
   } do
     it(("of '%s' at %s"):format(row[1], tostring(row[2])), function()
       assert.same(row[3], text.wrap(row[1], row[2]))

@@ -98,15 +98,49 @@ local function cut(word, width)
   return word:sub(1, at - 1), word:sub(at)
 end
 
---- Lines of at most `width` columns, broken at blanks, inside a word where it is longer.
---- @param s string one line of printable text
---- @param width integer|nil nil: unlimited, one line
-function M.wrap(s, width)
-  if not width or M.width(s) <= width then
-    return { s }
+local PROGRAMS <const> = { kubectl = true, ["aicr-run"] = true, helm = true, ["apt-get"] = true, gcloud = true,
+  mkdir = true, chmod = true, env = true, ulimit = true }
+
+-- Where the command that begins at `from` ends: before a semicolon that is in no quotes.
+local function command_end(s, from)
+  local quote
+  for at = from, #s do
+    local c = s:sub(at, at)
+    if quote then
+      quote = c ~= quote and quote or nil
+    elseif c == "'" or c == '"' then
+      quote = c
+    elseif c == ";" and (at == #s or s:sub(at + 1, at + 1) == " ") then
+      return at - 1
+    end
   end
+  return #s
+end
+
+-- Prose and commands in turn: a list of {text, is it a command?}. A command begins the text or follows ": " or "; ".
+local function parts(s)
+  local out, prose, at = {}, 1, 1
+  while at do
+    local word, after = s:match("^([%a-]+) ()", at)
+    if PROGRAMS[word or ""] and not s:find("^%d", after) then
+      local last = command_end(s, at)
+      if at > prose then
+        out[#out + 1] = { s:sub(prose, at - 1) }
+      end
+      out[#out + 1] = { s:sub(at, last), true }
+      prose = s:find("[^; ]", last + 1) or #s + 1
+      at = prose <= #s and prose or nil
+    else
+      at = s:match("[:;] ()", at)
+    end
+  end
+  out[#out + 1] = prose <= #s and { s:sub(prose) } or nil
+  return out
+end
+
+local function wrap_prose(s, width, lines)
   width = math.max(width, 8)
-  local lines, line = {}, ""
+  local line = ""
   for word in s:gmatch("%S+") do
     if line ~= "" and M.width(line) + 1 + M.width(word) > width then
       lines[#lines + 1] = line
@@ -121,6 +155,24 @@ function M.wrap(s, width)
   end
   if line ~= "" then
     lines[#lines + 1] = line
+  end
+end
+
+--- Lines of at most `width` columns, broken at blanks, inside a word where it is longer. A command to type stands on a
+--- line of its own and whole, however long: it has to survive a paste.
+--- @param s string one line of printable text
+--- @param width integer|nil nil: unlimited, one line
+function M.wrap(s, width)
+  if not width or M.width(s) <= width then
+    return { s }
+  end
+  local lines = {}
+  for _, part in ipairs(parts(s)) do
+    if part[2] then
+      lines[#lines + 1] = part[1]
+    else
+      wrap_prose(part[1], width, lines)
+    end
   end
   return lines
 end

@@ -40,10 +40,12 @@ return {
   needs = {},
 
   run = function(ctx)
-    local names, n, fixes, hidden = {}, 0, {}, {}
+    local names, n, fixes, hidden, looks = {}, 0, {}, {}, {}
     for _, kind in ipairs(ctx.params.kinds) do
       local objects, err = ctx:try(ctx.k8s.list, ctx.k8s, kind.resource, { namespace = kind.namespace, label = MARK })
       if not objects and err.reason == "forbidden" then
+        looks[#looks + 1] = ("kubectl get %s %s -l %s"):format(kind.resource,
+          kind.namespace and "-n " .. kind.namespace or "-A", MARK)
         hidden[#hidden + 1] = kind.resource .. (kind.namespace and " in " .. kind.namespace or "")
       elseif not objects and err.reason ~= "api-not-served" then
         error(err, 0)
@@ -73,8 +75,8 @@ return {
     if #hidden > 0 then
       ctx:skip {
         reason = "not-allowed",
-        message = ("this user may not list %s, so nobody knows what earlier runs left there"):format(
-          table.concat(hidden, ", ")),
+        message = ("this user may not list %s (the least role does not need it), so nobody knows what earlier runs left "
+          .. "there; an administrator sees it with: %s"):format(table.concat(hidden, ", "), table.concat(looks, " && ")),
       }
     end
     return ("none among %d %s of objects"):format(#ctx.params.kinds, #ctx.params.kinds == 1 and "kind" or "kinds")
