@@ -261,6 +261,12 @@ describe("the outcome of a check", function()
       .. "jsonpath='{.clusters[0].cluster.server}'; if it is, which API is down: kubectl get apiservices" },
     { "discovery-incomplete", "widgets.acme.com: the server of this API did not answer",
       "see which API is down: kubectl get apiservices" },
+    { "unexpected-response", 'create configmaps: unexpected response (HTTP 201, content type "application/json"): '
+      .. 'metadata.name is "renamed", not "mine": "{"…', "see which webhook renames it (kubectl get "
+      .. "mutatingwebhookconfigurations), then kubectl delete configmaps renamed where it is: kubectl get configmaps "
+      .. "-A -l app.kubernetes.io/managed-by=aicr-run" },
+    { "unexpected-response", 'list pods: unexpected response (HTTP 200, content type "text/html"): "<html>"',
+      "see whether that address is a Kubernetes API server: kubectl version" },
     { "config-invalid", "the environment's HTTPS_PROXY has no valid host",
       "correct the proxy's address, or leave it out: env | grep -i proxy" },
   }

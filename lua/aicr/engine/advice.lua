@@ -147,6 +147,14 @@ BY_MESSAGE["discovery-incomplete"] = function(_, text)
     or FIX["discovery-incomplete"]
 end
 
+-- A webhook gave an object another name: it is there, and nobody removes it.
+BY_MESSAGE["unexpected-response"] = function(_, text)
+  local resource, name = text:match '^%l+ ([%w.-]+).-: metadata%.name is "([%w.-]+)", not "'
+  return resource and ("see which webhook renames it (kubectl get mutatingwebhookconfigurations), then kubectl delete "
+    .. "%s %s where it is: kubectl get %s -A -l app.kubernetes.io/managed-by=aicr-run"):format(resource, name, resource)
+    or FIX["unexpected-response"]
+end
+
 BY_MESSAGE["config-invalid"] = function(_, text)
   return text:find "^the environment's %a+_" and "correct the proxy's address, or leave it out: env | grep -i proxy"
     or FIX["config-invalid"]
