@@ -59,6 +59,14 @@ static bool no_memory(struct kube_transfer *t)
   return fail(t, &err);
 }
 
+/* Is there stdin that the server has not taken? */
+static bool leaves_stdin(const struct kube_transfer *t)
+{
+  const struct live_exec *e = t->exec;
+  return e->step == STEP_STREAM && t->rq.body != NULL &&
+         (!e->stdin_ended || e->stream.out.len > 0);
+}
+
 /* An end without an answer, as of other transfers. */
 static void end_transport(struct kube_transfer *t, enum kube_transport how)
 {
@@ -66,6 +74,14 @@ static void end_transport(struct kube_transfer *t, enum kube_transport how)
   aicr_buf_free(&t->answer.body);
   aicr_buf_free(&t->answer.stderr_text);
   t->answer.transport = how;
+  if (how == KUBE_TRANSPORT_DEADLINE && leaves_stdin(t)) {
+    snprintf(t->answer.detail, sizeof t->answer.detail,
+             "the server did not take all %zu bytes of stdin, and of a command "
+             "that ends without reading them it tells no end: let it read all, "
+             "with ; cat >/dev/null at its end",
+             t->rq.body_len);
+    return;
+  }
   snprintf(t->answer.detail, sizeof t->answer.detail, "%s",
            e->step == STEP_STREAM ? "the command may still run"
            : e->sent > 0          ? "the command may have been started"
@@ -433,6 +449,12 @@ bool kube_live_exec_step(struct kube_transfer *t, int64_t now_ms)
     send_request(t);
   }
   bool over = receive(t, now_ms);
+  /* The Status is the last that comes: nobody reads the rest of stdin. */
+  if (!over && leaves_stdin(t) && e->stream.status_ended &&
+      !e->stream.reader.in_message) {
+    kube_exec_stream_finish(&e->stream);
+    over = true;
+  }
   if (!over && e->step == STEP_STREAM) {
     over = kube_exec_stream_step(&e->stream, now_ms) != KUBE_EXEC_RUNNING;
     if (!over && !send_stream(t)) {

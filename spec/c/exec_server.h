@@ -20,11 +20,12 @@
 #define SERVER_CONNECTIONS 40u
 
 enum server_how {
-  SERVER_CLOSE,  /* ends the connection after the answer */
-  SERVER_KEEP,   /* says nothing more */
-  SERVER_RESET,  /* ends it as a crash does */
-  SERVER_ECHO,   /* v5: gives stdin back, and ends the command with it */
-  SERVER_NO_READ /* … but reads nothing before 50 steps have passed */
+  SERVER_CLOSE,   /* ends the connection after the answer */
+  SERVER_KEEP,    /* says nothing more */
+  SERVER_RESET,   /* ends it as a crash does */
+  SERVER_ECHO,    /* v5: gives stdin back, and ends the command with it */
+  SERVER_NO_READ, /* … but reads nothing before 50 steps have passed */
+  SERVER_DEAF     /* reads nothing after the request */
 };
 
 struct server_script {
@@ -217,7 +218,9 @@ static inline void server_step_one(struct server *s,
   static char chunk[1 << 16];
   const struct server_script *script = c->script;
   c->steps++;
-  if (script->how != SERVER_NO_READ || !c->answered || c->steps > 50) {
+  bool is_deaf = script->how == SERVER_DEAF ||
+                 (script->how == SERVER_NO_READ && c->steps <= 50);
+  if (!is_deaf || !c->answered) {
     ssize_t n = recv(c->fd, chunk, sizeof chunk, 0);
     if (n == 0 || (n < 0 && errno != EAGAIN)) {
       server_end(c);

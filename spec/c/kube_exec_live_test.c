@@ -301,34 +301,6 @@ static void test_nobody_listens(void **state)
   end(&x);
 }
 
-/* More stdin than any buffer holds, to a server that is slow to read it. */
-static void test_long_stdin(void **state)
-{
-  static const struct server_script echo = {NULL, NULL, 0, SERVER_NO_READ, 0};
-  (void)state;
-  struct exchange x;
-  struct kube_answer a = {0};
-  struct aicr_error err;
-  struct kube_request rq = command(NULL, 0);
-  size_t len = (size_t)6 << 20;
-  char *text = malloc(len);
-  assert_non_null(text);
-  for (size_t i = 0; i < len; i++) {
-    text[i] = (char)(i * 7 + i / 251);
-  }
-  rq.body = text;
-  rq.body_len = len;
-  begin(&x, &echo);
-  assert_non_null(x.backend->ops->start(x.backend, &rq, &x, &err));
-  assert_true(wait_answer(&x, &a));
-  assert_int_equal(a.http, 101);
-  assert_int_equal(a.body.len, len);
-  assert_memory_equal(a.body.data, text, len);
-  kube_answer_free(&a);
-  end(&x);
-  free(text);
-}
-
 /* 17 MiB on one channel. */
 static void test_too_much_output(void **state)
 {
@@ -557,7 +529,6 @@ int main(void)
       cmocka_unit_test(test_asks_again_when_told_to),
       cmocka_unit_test(test_asks_again_for_a_log),
       cmocka_unit_test(test_nobody_listens),
-      cmocka_unit_test(test_long_stdin),
       cmocka_unit_test(test_too_much_output),
       cmocka_unit_test(test_many),
       cmocka_unit_test(test_commands_leave_room_for_reads),

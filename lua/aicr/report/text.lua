@@ -118,7 +118,7 @@ local function command_end(s, from)
 end
 
 -- Prose and commands in turn: a list of {text, is it a command?}. A command begins the text or follows ": " or "; ".
-local function parts(s)
+local function prose_and_commands(s)
   local out, prose, at = {}, 1, 1
   while at do
     local word, after = s:match("^([%a-]+) ()", at)
@@ -167,7 +167,7 @@ function M.wrap(s, width)
     return { s }
   end
   local lines = {}
-  for _, part in ipairs(parts(s)) do
+  for _, part in ipairs(prose_and_commands(s)) do
     if part[2] then
       lines[#lines + 1] = part[1]
     else

@@ -75,8 +75,9 @@ return {
     if #hidden > 0 then
       ctx:skip {
         reason = "not-allowed",
-        message = ("this user may not list %s (the least role does not need it), so nobody knows what earlier runs left "
-          .. "there; an administrator sees it with: %s"):format(table.concat(hidden, ", "), table.concat(looks, " && ")),
+        message = ("this user may not list %s (the least role does not need it), so nobody knows what earlier runs "
+          .. "left there; an administrator sees it with: %s"):format(table.concat(hidden, ", "),
+          table.concat(looks, " && ")),
       }
     end
     return ("none among %d %s of objects"):format(#ctx.params.kinds, #ctx.params.kinds == 1 and "kind" or "kinds")
