@@ -89,6 +89,8 @@ struct kube_call {
 
   struct kube_record_file *recorded; /* what is being written of it */
   bool told;                         /* its answer is recorded */
+  bool looked;                       /* … and that its name was looked for */
+  unsigned lookup; /* … so many times before by this asker */
 
   struct aicr_error error;
   struct kube_failure failure;

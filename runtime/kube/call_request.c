@@ -87,6 +87,7 @@ static enum kube_resolved resolve(struct kube_call *call,
   if (found == KUBE_RESOLVE_WAIT) {
     return found;
   }
+  kube_record_looked(call);
   if (found == KUBE_RESOLVE_FAILED) {
     canonical(&written);
     *r = written;

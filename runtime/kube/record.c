@@ -16,6 +16,7 @@
 #include "core/time.h"
 #include "kube/fixed_text.h"
 #include "kube/json_tree.h"
+#include "kube/record_lookups.h"
 #include "kube/record_redact.h"
 
 #define NAME_MAX_BYTES 100
@@ -39,6 +40,7 @@ struct kube_record {
   struct plain plain[PLAIN_MAX];
   size_t plain_count;
   struct kube_secrets secrets;
+  struct kube_lookups lookups;
   struct aicr_error error; /* code NONE: none */
 };
 
@@ -234,6 +236,7 @@ void kube_record_close(struct kube_record *r)
   }
   aicr_sha256_free(&r->sum);
   kube_secrets_free(&r->secrets);
+  kube_lookups_free(&r->lookups);
   aicr_free(r->folder);
   aicr_free(r);
 }
@@ -546,6 +549,16 @@ void kube_record_plain(struct kube_record *r, const char *path,
   kube_set_text(p->path, sizeof p->path, path);
   r->plain_count++;
   write_manifest(r);
+}
+
+unsigned kube_record_lookup(struct kube_record *r,
+                            const struct kube_asker *asker, const char *what)
+{
+  unsigned before = 0;
+  if (works(r) && !kube_lookups_add(&r->lookups, asker, what, &before)) {
+    fail(r, KUBE_RECORD_INDEX, "no memory, or too many names of resources");
+  }
+  return before;
 }
 
 void kube_record_wait(struct kube_record *r, const struct kube_asker *asker,

@@ -71,6 +71,11 @@ void kube_record_line(struct kube_record *r,
 void kube_record_plain(struct kube_record *r, const char *path,
                        const char *data, size_t len);
 
+/* Counts a lookup of the resource `what`, as kube_index_what() makes it, by a
+ * check; gives how many were before it. */
+unsigned kube_record_lookup(struct kube_record *r,
+                            const struct kube_asker *asker, const char *what);
+
 /* A wait is over: it came true or raised an error after so many looks, or
  * (late) its time was over. `what` as kube_index_what() makes it. */
 void kube_record_wait(struct kube_record *r, const struct kube_asker *asker,

@@ -430,6 +430,18 @@ static void record_unsent(struct kube_call *call, struct kube_record *r,
   call->told = true;
 }
 
+void kube_record_looked(struct kube_call *call)
+{
+  struct kube_record *r = call->client->record;
+  char what[1024];
+  if (r == NULL || call->looked || call->asker.check[0] == '\0') {
+    return;
+  }
+  kube_index_what(call->named, strlen(call->named), what);
+  call->lookup = kube_record_lookup(r, &call->asker, what);
+  call->looked = true;
+}
+
 void kube_record_unresolved(struct kube_call *call,
                             const struct aicr_error *err)
 {
@@ -439,6 +451,8 @@ void kube_record_unresolved(struct kube_call *call,
   if (r == NULL || call->asker.check[0] == '\0' || is_ours(err)) {
     return;
   }
+  kube_record_looked(call);
+  line.looks = call->lookup;
   line.asker = call->asker;
   kube_index_what(call->named, strlen(call->named), line.what);
   line.http = f->transport == KUBE_TRANSPORT_OK ? f->http : 0;
@@ -539,6 +553,9 @@ static bool is_part(const struct kube_call *call)
 void kube_record_left(struct kube_call *call)
 {
   struct kube_record *r = record_of(call);
+  if (call->phase == PHASE_RESOLVE) {
+    kube_record_looked(call);
+  }
   if (r != NULL && record_refused(call, r)) {
     return;
   }

@@ -22,6 +22,9 @@ void kube_record_event(struct kube_call *call, const char *text, size_t len,
 /* The answer that is call->answer is an error, or there is none. */
 void kube_record_failure(struct kube_call *call);
 
+/* The resource that the call names was looked for; counted once a call. */
+void kube_record_looked(struct kube_call *call);
+
 /* The resource that the call names was not found, or not looked for: *err and
  * call->failure say why. */
 void kube_record_unresolved(struct kube_call *call,

@@ -434,7 +434,7 @@ static bool is_empty(struct kube_index_line *l, bool resolve)
 static bool check_resolve(struct kube_index_line *l, struct aicr_error *err)
 {
   if (l->what[0] == '\0' || l->code == AICR_CODE_NONE || l->reason[0] == '\0' ||
-      l->looks != 0 || !is_empty(l, true)) {
+      !is_empty(l, true)) {
     return invalid(err,
                    "a resolve has \"what\", \"code\" and \"reason\", and no "
                    "answer");

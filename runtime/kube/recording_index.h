@@ -50,8 +50,8 @@ struct kube_index_line {
   struct kube_asker asker;
   /* KUBE_INDEX_WAIT: for what, how often it was looked at. A transport says
    * that time was over, none that it came true or raised an error.
-   * KUBE_INDEX_RESOLVE: what was named; http or transport is what discovery was
-   * answered. */
+   * KUBE_INDEX_RESOLVE: what was named, how often it had been looked for
+   * before; http or transport is what discovery was answered. */
   char what[1024];
   unsigned looks;
 };

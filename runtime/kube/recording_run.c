@@ -172,6 +172,35 @@ static struct kube_rec_event *next_event(struct kube_rec_store *s,
   return NULL;
 }
 
+/* How the lookup at hand of a name ended, NULL: it was found. A line says how
+ * many lookups were before it; one that does not is the next. */
+static const struct kube_rec_event *lookup(struct kube_rec_store *s,
+                                           const struct kube_asker *asker,
+                                           const char *what)
+{
+  struct kube_asker own = kube_rec_asker(s, asker);
+  const struct kube_rec_event *found = NULL;
+  bool first = true;
+  unsigned now = 0, next = 0;
+  for (size_t i = 0; own.check[0] != '\0' && i < s->event_count; i++) {
+    struct kube_rec_event *e = &s->events[i];
+    if (e->kind != KUBE_INDEX_RESOLVE || !is_of(e, &own) ||
+        strcmp(e->asker.part, own.part) != 0 || strcmp(e->what, what) != 0) {
+      continue;
+    }
+    if (first) {
+      e->lookups = e->told_to == asker->attempt ? e->lookups : 0;
+      e->told_to = asker->attempt;
+      now = e->lookups++;
+      first = false;
+    }
+    unsigned at = e->looks > next ? e->looks : next;
+    found = at == now ? e : found;
+    next = at + 1;
+  }
+  return found;
+}
+
 bool kube_rec_unresolved(struct kube_rec_store *s,
                          const struct kube_asker *asker, const char *named,
                          struct kube_failure *failure, struct aicr_error *err)
@@ -181,8 +210,7 @@ bool kube_rec_unresolved(struct kube_rec_store *s,
     return false;
   }
   kube_index_what(named, strlen(named), what);
-  const struct kube_rec_event *e =
-      next_event(s, asker, KUBE_INDEX_RESOLVE, what);
+  const struct kube_rec_event *e = lookup(s, asker, what);
   if (e == NULL) {
     return false;
   }

@@ -135,6 +135,8 @@ struct kube_rec_event {
   enum aicr_code code;
   char *reason, *message;
   unsigned told_to; /* the attempt that this was told, 0: none */
+  /* Of the first of a name and asker: how often that attempt looked for it. */
+  unsigned lookups;
 };
 
 /* A check of which there are lines, and its last attempt; sorted by name. */

@@ -112,6 +112,46 @@ static void test_unresolved(void **state)
   folder_remove(&f);
 }
 
+/* A name is not found at the lookup at which it was not, and at no other: one
+ * whose failure is caught must not take over another's. */
+static void test_found_between(void **state)
+{
+  static const struct fake_answer answers[] = {
+      PAGE(NODE("a"), ""), PAGE(NODE("b"), ""), PAGE(NODE("c"), "")};
+  static const char *const told[] = {"a end 1", NULL, "b end 1",
+                                     NULL,      NULL, "c end 1"};
+  struct folder f;
+  struct fake fake;
+  struct aicr_buf out;
+  struct asked list;
+  (void)state;
+  folder_make(&f);
+  aicr_buf_init(&out, 1 << 20);
+  struct kube_client *c = open_recording(&fake, f.path, answers);
+  read_question("list nodes", &list);
+  list.spec.asker = &askers[0];
+  for (unsigned run = 0; run < 2; run++) {
+    for (size_t i = 0; i < COUNT(told); i++) {
+      fake.unresolved = told[i] == NULL ? "forbidden" : NULL;
+      fake.unresolved_http = told[i] == NULL ? 403 : 0;
+      aicr_buf_reset(&out);
+      ask(c, &list.spec, &out);
+      assert_string_equal(out.data,
+                          told[i] == NULL ? "INTERNAL/forbidden 403" : told[i]);
+    }
+    if (run == 0) {
+      struct kube_record *r = kube_client_recording(c);
+      kube_record_run(r, &askers[0], KUBE_TRANSPORT_OK);
+      assert_null(kube_record_error(r));
+      kube_client_close(c);
+      c = open_client(f.path, NULL);
+    }
+  }
+  kube_client_close(c);
+  aicr_buf_free(&out);
+  folder_remove(&f);
+}
+
 /* A deadline, or its owner's leaving, while discovery is on its way. */
 static void test_resolving(void **state)
 {
@@ -160,6 +200,7 @@ int main(void)
   struct rows r = {0};
   add_row(&r, "unsent", "for want of a credential", test_unsent, NULL);
   add_row(&r, "unsent", "for want of a resource", test_unresolved, NULL);
+  add_row(&r, "unsent", "for want of it between", test_found_between, NULL);
   add_row(&r, "unsent", "what was still looked for", test_resolving, NULL);
   return run_rows(&r, "record_unsent");
 }

@@ -76,7 +76,7 @@ static const struct line lines[] = {
     {LOOK "}", "a resolve has"},
     {LOOK ",\"code\":\"INTERNAL\"}", "a resolve has"},
     {LOOK CODE("INTERNAL", "No") "}", "bad \"reason\""},
-    {LOOK CODE("INTERNAL", "x") ",\"looks\":1}", "a resolve has"},
+    {LOOK CODE("INTERNAL", "x") ",\"looks\":1}", NULL},
     {LOOK CODE("INTERNAL", "x") ",\"name\":\"n\"}", "a resolve has"},
     {LOOK CODE("INTERNAL", "x") ",\"file\":\"a\"}", "a resolve has"},
     {LOOK CODE("INTERNAL", "x") ",\"http\":500,\"transport\":\"tls\"}",
