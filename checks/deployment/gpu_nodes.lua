@@ -51,8 +51,9 @@ return {
 A job that wants eight GPUs of each node does not start on one that offers seven, and no message says so: its pod stays
 Pending. The check looks at every node that is marked as a GPU node (labels of GPU feature discovery, node feature
 discovery, GKE, AKS or Karpenter, or some nvidia.com/gpu) and wants on each as many allocatable GPUs as the architecture
-has; where that is not known, as many as on the node with most. Where the platform hands out GPUs by claims, they are
-the devices of the driver gpu.nvidia.com.
+has; where that is not known, as many as on the node with most. On AWS, Azure and OCI nodes of the same instance type as
+one with GPUs count too, marked or not: neither driver nor feature discovery may have reached them. Where the platform
+hands out GPUs by claims, they are the devices of the driver gpu.nvidia.com.
 
 A node that offers fewer GPUs than its capacity fails too: the device plug-in finds one unhealthy. So do parts (MIG) and
 shares (time slicing) of GPUs, which are offered under the same name, unless the parameter gpus says how many are meant.

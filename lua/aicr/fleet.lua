@@ -144,6 +144,7 @@ end
 -- The nodes that are marked as GPU nodes, or that a selector chose, or that have devices of GPUs.
 local function gpu_nodes(ctx, fleet)
   local all = node.list(ctx)
+  node.mark_alike(all)
   local chosen = #ctx.params.node_selector > 0
   local marked, silent = {}, 0
   for _, one in ipairs(all) do

@@ -397,3 +397,34 @@ describe(NAME, function()
     assert.equal("left out", result.attachments[1].name)
   end)
 end)
+
+describe("a node that says nothing of GPUs", function()
+  -- As where neither the driver nor feature discovery was rolled out to it.
+  local function bare(kind, of_type)
+    return function(parts)
+      labels(parts, function(of) of["node.kubernetes.io/instance-type"] = kind end)
+      local n2 = node(parts, "n2")
+      n2.metadata.labels = { ["node.kubernetes.io/instance-type"] = of_type or kind }
+      n2.status.allocatable[GPU], n2.status.capacity[GPU] = nil, nil
+    end
+  end
+
+  it("fails where others of its instance type have some, in clouds whose types say it", function()
+    for _, of in ipairs { "aws", "azure", "oci" } do
+      local got = check { of = of, platform = of, change = bare "p5.48xlarge" }
+      fleet.judge(got, {
+        outcome = "fail", reason = "no-gpus-offered", coverage = { 2, 3 },
+        says = { "1 of 3 GPU nodes are ready but offer no GPU: n2", "grep -e device-plugin" },
+      })
+      local told = table.concat(got.evidence, "\n")
+      assert.truthy(told:find("n2 (of instance type p5.48xlarge as n1, but offers no GPU)", 1, true), told)
+    end
+  end)
+
+  it("is none of another type, nor where types say nothing of GPUs", function()
+    fleet.judge(check { change = bare("p5.48xlarge", "m7i.large") }, { outcome = "pass", coverage = { 2, 2 } })
+    for _, of in ipairs { "onprem", "gcp", "forge" } do
+      fleet.judge(check { of = of, platform = of, change = bare "k3s" }, { outcome = "pass", coverage = { 2, 2 } })
+    end
+  end)
+end)

@@ -54,6 +54,8 @@ local function reason_of(one, said)
     return "cordoned"
   elseif one.out_of_use then
     return "tainted " .. text.printable(one.out_of_use)
+  elseif one.like and one.gpus == 0 then
+    return ("of instance type %s as %s, but offers no GPU"):format(text.printable(one.type), text.printable(one.like))
   elseif one.arch == "" and not said then
     return "does not say which GPUs it has"
   elseif one.gpus == 0 then

@@ -22,6 +22,8 @@ local PRESENT <const> = {
 local ACCELERATED <const> = {
   "cloud.google.com/gke-accelerator", "kubernetes.azure.com/accelerator", "karpenter.k8s.aws/instance-gpu-name",
 }
+-- Clouds where all nodes of one instance type have the same GPUs, by how their provider IDs begin, and the label.
+local TYPED <const>, TYPE <const> = { "aws://", "azure://", "ocid1." }, "node.kubernetes.io/instance-type"
 -- Labels that platform detection reads.
 local TOLD <const> = { "kubernetes.io/hostname", "nke.nvidia.com/site-name", "node-role.together.ai/worker" }
 
@@ -31,7 +33,7 @@ local FIELDS <const> = {
   "spec.taints[*].effect",
 }
 local DOMAIN <const> = fabric.domain_labels()
-for _, labels in ipairs { TOLD, PRESENT, ACCELERATED, DOMAIN, { detect.PRODUCT_LABEL } } do
+for _, labels in ipairs { TOLD, PRESENT, ACCELERATED, DOMAIN, { detect.PRODUCT_LABEL, TYPE } } do
   for _, label in ipairs(labels) do
     FIELDS[#FIELDS + 1] = ('metadata.labels["%s"]'):format(label)
   end
@@ -143,6 +145,34 @@ local function need_text(v)
   assert(v == nil or type(v) == "string")
 end
 
+-- The instance type of a node that says what hardware it is, nil elsewhere.
+local function type_of(object, labels)
+  local id = object.spec and object.spec.providerID or ""
+  for _, prefix in ipairs(TYPED) do
+    if id:sub(1, #prefix) == prefix then
+      need_text(labels[TYPE])
+      return labels[TYPE]
+    end
+  end
+end
+
+--- Marks the nodes that say nothing of GPUs, where others of their instance type have some: neither driver nor feature
+--- discovery reached them.
+---@param nodes aicr.fleet.Node[]
+function M.mark_alike(nodes)
+  local first = {}
+  for _, one in ipairs(nodes) do
+    if one.type and one.marked and (one.offers[M.GPU] or "0") ~= "0" then
+      first[one.type] = first[one.type] or one.name
+    end
+  end
+  for _, one in ipairs(nodes) do
+    if one.type and not one.marked and first[one.type] then
+      one.marked, one.like = true, first[one.type]
+    end
+  end
+end
+
 -- Which NVLink domain it is of, by the label that says it; nil where none does.
 local function domains_of(labels)
   local domains
@@ -171,6 +201,7 @@ local function reduce(object, known)
     name = object.metadata.name, marked = is_marked(labels, capacity or offers[M.GPU]), ready = ready_of(object),
     cordoned = object.spec ~= nil and object.spec.unschedulable == true, out_of_use = out_of_use, taints = taints,
     arch = platform.gpu_architecture(product), offers = offers, capacity = capacity, domains = domains_of(labels),
+    type = type_of(object, labels),
     -- MIG and time slicing are told by the end of the product.
     cut = product:find "%-MIG%-" ~= nil or product:find "%-SHARED$" ~= nil,
   }

@@ -28,6 +28,8 @@ local fleet = {}
 ---@field out_of_use string|nil key of a taint of Kubernetes, a cloud or an autoscaler that keeps pods away
 ---@field taints string[]|nil other taints that keep pods away, "KEY=VALUE:EFFECT"
 ---@field domains table<string, string>|nil labels that say which NVLink domain it is of
+---@field type string|nil instance type, where it says what hardware the node is
+---@field like string|nil a node of its type that has GPUs, where it says itself nothing of them
 ---@field cut boolean its GPUs are offered as parts (MIG) or shares (time slicing)
 ---@field offers table<string, string> allocatable resources of GPUs and fabric; shared by nodes that offer the same
 
