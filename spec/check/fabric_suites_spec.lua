@@ -135,7 +135,8 @@ local CASES <const> = {
       SEVEN,
       {
         check = "fabric-resources", change = offer("n1", NETWORK .. "k4", nil), outcome = "fail",
-        reason = "too-few-networks", says = { "8 networks must be on every GPU node", "7 networks, k1, k2, k3, k5", "fewer on n1 (7)" },
+        reason = "too-few-networks", says = { "8 networks must be on every GPU node", "7 networks, k1, k2, k3, k5",
+          "fewer on n1 (7)" },
       },
       {
         check = "fabric-resources", outcome = "fail", reason = "too-few-networks", says = { "no network is on every" },

@@ -29,7 +29,8 @@ local CLUSTERS <const> = {
 }
 
 local LISTS <const> = {
-  nodes = fleet.NODES, ["daemonsets.apps"] = fleet.DAEMONSETS, ["resourceslices.resource.k8s.io"] = fleet.SLICES,
+  nodes = fleet.NODES, pods = fleet.PODS, ["daemonsets.apps"] = fleet.DAEMONSETS,
+  ["resourceslices.resource.k8s.io"] = fleet.SLICES,
   ["deviceclasses.v1.resource.k8s.io"] = fleet.CLASSES, ["computedomains.v1beta1.resource.nvidia.com"] = fleet.DOMAINS,
 }
 
@@ -154,6 +155,16 @@ local function lacks(parts, cluster, name)
   return node.spec.unschedulable == true and "cordoned" or nil
 end
 
+-- A cluster with the pods of a device plug-in.
+local function cluster_of(opts)
+  local parts, pods = fleet.cluster(value.copy(opts)), {}
+  for i = 1, 3 do
+    pods[i] = fleet.pod("n" .. i, "gpu-operator", "nvidia-device-plugin-daemonset", true)
+  end
+  parts.lists[fleet.PODS] = { items = pods }
+  return parts
+end
+
 describe("a check of a platform's nodes", function()
   local checks = {}
   for i, name in ipairs(CHECKS) do
@@ -163,7 +174,7 @@ describe("a check of a platform's nodes", function()
   for _, cluster in ipairs(CLUSTERS) do
     it(("passes or skips on healthy %s %s"):format(cluster.platform, cluster.arch), function()
       for _, check in ipairs(checks) do
-        local ended, words = run(check, fleet.cluster(value.copy(cluster)), cluster.platform)
+        local ended, words = run(check, cluster_of(cluster), cluster.platform)
         assert.truthy(ended == "pass" or ended == "skip", ("%s: %s %s"):format(check.name, ended, words))
       end
     end)
@@ -172,7 +183,7 @@ describe("a check of a platform's nodes", function()
       math.randomseed(20261130)
       local seen = { pass = 0, fail = 0, skip = 0, error = 0 }
       for _ = 1, tonumber(os.getenv "AICR_ROUNDS" or 150) do
-        local parts = fleet.cluster(value.copy(cluster))
+        local parts = cluster_of(cluster)
         local what = { mutate(parts) }
         for i = 2, math.random(2) do
           what[i] = mutate(parts)
