@@ -205,7 +205,7 @@ catalogue("leaving the sandbox", {
     local t = setmetatable({}, mt)
     mt.__gc = function() while true do end end
     t = nil
-    for _ = 1, 300 do local _ = ("x"):rep(1000000) end
+    for _ = 1, 50 do local _ = ("x"):rep(1000000) end
     return "not called"]], outcome = "pass" },
   { "the check's own coroutine", [[
     local co, main = coroutine.running()
