@@ -48,7 +48,7 @@ describe("what a check made is gone after", function()
     { "SIGINT", WAIT, signal = "INT", code = 130, outcome = "error", reason = "interrupted" },
     { "SIGHUP", WAIT, signal = "HUP", code = 129, outcome = "error", reason = "interrupted" },
     { "SIGTERM", WAIT, signal = "TERM", code = 143, outcome = "error", reason = "interrupted" },
-    { "its deadline", WAIT, timeout = "2s", code = 3, outcome = "error", reason = "timeout" },
+    { "its deadline", WAIT, timeout = "10s", code = 3, outcome = "error", reason = "timeout" },
     { "a Lua error", MAKE .. "local nothing = nil; return nothing.x", code = 3, outcome = "error",
       reason = "script" },
     { "a fail", MAKE .. [[ctx:fail { code = "CONFLICT", reason = "spec", message = "on purpose" }]], code = 1,

@@ -322,7 +322,7 @@ describe("as with kubectl:", function()
 
   it("the server's version", function()
     local server = json.decode(cluster.kubectl("version", "-o", "json")).serverVersion
-    local result = runs.run(runs.check("", "20s", [[return ctx.k8s:server_version()]]), {}, 30)
+    local result = runs.run(runs.check("", "60s", [[return ctx.k8s:server_version()]]), {}, 90)
     assert.equal(server.gitVersion, result.check.result)
   end)
 
@@ -330,7 +330,7 @@ describe("as with kubectl:", function()
     for _, user in ipairs { "kubeconfig", "kubeconfig-nobody", "kubeconfig-token" } do
       local path = ("%s/%s"):format(cluster.STATE, user)
       local theirs = cluster.ctl("kubectl", "--kubeconfig", path, "auth", "can-i", "list", "pods", "-A")
-      local result = runs.run(runs.check("", "20s", [[return tostring((ctx.k8s:can("list", "pods")))]]),
+      local result = runs.run(runs.check("", "60s", [[return tostring((ctx.k8s:can("list", "pods")))]]),
         { kubeconfig = path }, 30)
       assert.equal(theirs.code == 0, result.check.result == "true", result.stdout)
     end

@@ -14,6 +14,9 @@ M.STATE = os.getenv "AICR_CLUSTER_DIR" or "/run/aicr-cluster" .. (NUMBER == "0" 
 --- The folder of what its programs store; a node's is below it.
 M.DATA = os.getenv "AICR_CLUSTER_DIR" and M.STATE .. "/data" or (M.STATE:gsub("^/run/", "/var/lib/"))
 
+-- A busy machine gets at least so long, whatever a spec says.
+local PATIENCE_S <const> = 120
+
 local ADDRESS <const> = "https://198.18." .. NUMBER
 
 --- The address of the API server, another one that its certificate does not name, and that of the
@@ -95,6 +98,7 @@ end
 ---@param seconds integer
 ---@param f fun(): any, any the second result is shown if it stays false
 function M.eventually(what, seconds, f)
+  seconds = math.max(seconds, PATIENCE_S)
   local limit = os.time() + seconds
   while true do
     local good, seen = f()

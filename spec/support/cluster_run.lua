@@ -85,7 +85,7 @@ end
 ---@param text string
 ---@param seconds? integer
 function run:saw(text, seconds)
-  local limit = os.time() + (seconds or 30)
+  local limit = os.time() + (seconds or 120)
   while not contents(self, "stderr"):find(text, 1, true) do
     if os.time() > limit or self:has_ended() then
       local seen = contents(self, "stderr") .. contents(self, "stdout")
