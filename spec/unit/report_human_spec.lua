@@ -168,13 +168,31 @@ describe("the human report", function()
     it(("keeps to %d columns wherever a word fits"):format(width), function()
       for line in render(failing(), nil,
         { terminal = { utf8 = true, width = width } }):gmatch("[^\n]+") do
-        if width >= 80 then
-          assert.is_true(utf8.len(line) <= width, line)
-        end
-        assert.is_true(utf8.len(line) <= math.max(width, 50), line)
+        local is_command = line:find "^%s+see%s+aicr%-run " or line:find "^%s+fix%s+kubectl "
+        assert.is_true(is_command or utf8.len(line) <= math.max(width, width < 80 and 50 or 0), line)
       end
     end)
   end
+
+  it("tells an error that several checks have once whole", function()
+    local function unreachable(name, fields)
+      local r = res(name, "error", { code = "SERVICE_UNAVAILABLE", reason = "connect", fix = "kubectl cluster-info",
+        message = "list nodes: connection refused", result = "list nodes: connection refused" })
+      for k, v in pairs(fields or {}) do
+        r[k] = v
+      end
+      return r
+    end
+    local out = render { unreachable "a", unreachable("b", { evidence = { "of its own" } }),
+      unreachable("c", { fix = "kubectl version" }) }
+    local _, whole = out:gsub("\n    list nodes: connection refused\n", "")
+    local _, short = out:gsub("\n    the same error as that of a, above\n", "")
+    local _, fixes = out:gsub("    fix   kubectl cluster%-info\n", "")
+    assert.same({ 2, 1, 1 }, { whole, short, fixes })
+    assert.truthy(out:find("\n! b  error  connect", 1, true))
+    assert.truthy(out:find("of its own", 1, true))
+    assert.truthy(out:find("    fix   kubectl version\n", 1, true))
+  end)
 
   it("colours meaning, never text alone", function()
     local out = render(failing(), nil, { terminal = { utf8 = true, color = true } })

@@ -309,10 +309,22 @@ local function see(result)
   return "aicr-run --explain " .. (result.explain or result.path)
 end
 
-local function detail(page, run, result, verbose)
+-- The name of the check whose block has told the same error whole: a cluster that is out of reach ends all of them.
+local function told_before(told, result)
+  if result.outcome ~= "error" then
+    return nil
+  end
+  local key = table.concat({ result.reason, result.message, result.why or "", result.fix or "" }, "\0")
+  local first = told[key]
+  told[key] = first or result.name
+  return first
+end
+
+local function detail(page, run, result, verbose, told)
+  local first = told_before(told, result)
   page:blank()
   detail_head(page, result)
-  page:paragraph(4, result.message)
+  page:paragraph(4, first and ("the same error as that of %s, above"):format(first) or result.message)
   for _, line in ipairs(result.trace) do
     page:paragraph(6, "in  " .. line, "dim")
   end
@@ -323,10 +335,10 @@ local function detail(page, run, result, verbose)
     last_lines(page, run, log_lines(result), 4)
   end
   page:blank()
-  if result.why then
+  if result.why and not first then
     labelled(page, "why", result.why)
   end
-  if result.fix then
+  if result.fix and not first then
     labelled(page, "fix", result.fix)
   end
   local more = see(result)
@@ -432,9 +444,10 @@ end
 --- The details of what went wrong, the totals and the notes.
 --- @param run table the result model
 function Report:close(run)
+  local told = {}
   for _, result in ipairs(run.results) do
     if wants_detail(result) then
-      detail(self.page, run, result, self.options.verbose)
+      detail(self.page, run, result, self.options.verbose, told)
     end
   end
   closing(self.page, run)
