@@ -169,7 +169,7 @@ describe("the human report", function()
       for line in render(failing(), nil,
         { terminal = { utf8 = true, width = width } }):gmatch("[^\n]+") do
         local is_command = line:find "^%s+see%s+aicr%-run " or line:find "^%s+fix%s+kubectl "
-        assert.is_true(is_command or utf8.len(line) <= math.max(width, width < 80 and 50 or 0), line)
+        assert.truthy(is_command or utf8.len(line) <= math.max(width, width < 80 and 50 or 0), line)
       end
     end)
   end
