@@ -166,6 +166,7 @@ static void begin(struct kube_transfer *t, int64_t now_ms)
 /* An answer that is not the last one. */
 static void again(struct kube_transfer *t, int64_t due_ms)
 {
+  t->before = t->answer.http;
   kube_answer_free(&t->answer);
   memset(&t->answer, 0, sizeof t->answer);
   t->due_ms = due_ms;

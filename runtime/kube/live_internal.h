@@ -60,6 +60,7 @@ struct kube_transfer {
   const char *refused; /* the reason for which we ended it */
   int64_t due_ms, sent_ms;
   unsigned attempts;
+  int before; /* HTTP status of the attempt before, 0: none */
   bool reauthenticated;
   bool paused, streamed; /* of a stream: curl waits; some of it was told */
   bool held;             /* nobody wants more of it now */
@@ -84,7 +85,6 @@ struct kube_live {
   struct kube_failure discovery_failure;
   int64_t discovered_ms;
 };
-
 
 /* live_target.c */
 bool kube_live_target(const struct kube_config *config, struct live_target *t,

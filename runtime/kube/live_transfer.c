@@ -561,6 +561,11 @@ int64_t kube_live_finish(struct kube_transfer *t, CURLcode result,
         t->curl_text[0] == '\0' ? curl_easy_strerror(result) : t->curl_text;
     snprintf(a->detail, sizeof a->detail, "%.100s%s: %.150s",
              t->live->target.authority, by_proxy(t), text);
+    size_t len = strlen(a->detail);
+    if (t->before != 0) {
+      snprintf(a->detail + len, sizeof a->detail - len,
+               "; the attempt before was answered HTTP %d", t->before);
+    }
     return -1;
   }
   if (a->http < 400) {

@@ -200,7 +200,10 @@ static void test_wake(void **state)
 /* libcurl sees the deadline up to a millisecond before we do. */
 static void test_deadline(void **state)
 {
-  static const struct wire_answer rows[] = {{.how = WIRE_SILENT, ALWAYS}, {0}};
+  static const struct wire_answer rows[] = {
+      {.http = 429, .type = "text/plain", .body = "Too many requests"},
+      {.how = WIRE_SILENT, ALWAYS},
+      {0}};
   (void)state;
   struct wire_server *s = wire_start(rows, NULL);
   struct kube_client *c = client_at(wire_url(s));
@@ -220,6 +223,8 @@ static void test_deadline(void **state)
   size_t len = 0;
   assert_int_equal(kube_call_next(call, &text, &len), KUBE_CALL_FAILED);
   assert_string_equal(kube_call_error(call)->reason, "deadline");
+  assert_non_null(strstr(kube_call_error(call)->message,
+                         "; the attempt before was answered HTTP 429"));
   kube_call_close(call);
   kube_client_close(c);
   wire_stop(s);
