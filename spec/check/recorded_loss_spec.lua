@@ -50,8 +50,8 @@ local function mutations(folder)
     local touches = file == INDEX and text or file
     add(file, nil, touches, "%s lost", file)
     add(file, text:sub(1, #text // 2), touches, "%s cut", file)
-    for i = 1, SOAK and 30 or 0 do
-      add(file, text:sub(1, (#text - 1) * i // 30), touches, "%s cut at %d", file, (#text - 1) * i // 30)
+    for i = 1, SOAK and 8 or 0 do
+      add(file, text:sub(1, (#text - 1) * i // 8), touches, "%s cut at %d", file, (#text - 1) * i // 8)
     end
     if SOAK then
       add(file, "", touches, "%s emptied", file)
