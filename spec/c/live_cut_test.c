@@ -149,6 +149,7 @@ static size_t head_of(const struct cut *row)
 static void cut_after(const struct cut *row, struct wire_server *s,
                       struct kube_client *c, size_t n)
 {
+  static const struct wire_answer none[] = {{0}};
   struct wire_answer rows[] = {EXPLAINED, row->answer, {0}};
   struct aicr_buf out;
   rows[1].times = WIRE_ALWAYS;
@@ -166,6 +167,7 @@ static void cut_after(const struct cut *row, struct wire_server *s,
     fail_msg("after %zu of %zu bytes: %s", n, length_of(row), got);
   }
   aicr_buf_free(&out);
+  wire_rows(s, none); /* which it may still be looking at */
 }
 
 static void cut_from(const struct cut *row, size_t first)

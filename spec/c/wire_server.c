@@ -312,7 +312,7 @@ static void reap(struct wire_server *s, bool all)
   struct connection **at = &s->connections;
   while (*at != NULL) {
     struct connection *c = *at;
-    if (!c->done && !all) {
+    if (!all && !c->done) {
       at = &c->next;
       continue;
     }
