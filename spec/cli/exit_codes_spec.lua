@@ -72,7 +72,8 @@ describe("the exit code", function()
     { { "passes" }, { "no-such-check" }, 2 },
     { { "passes" }, { "--recipe", "/no/such/file" }, 2 },
     { { "passes" }, { "-o", "report.unknown" }, 2 },
-    { { "passes" }, { "-o", "json:/no/such/folder/report" }, 2 },
+    { { "passes" }, { "-o", "json:/no/such/folder/report" }, 3 },
+    { { "fails" }, { "-o", "json:/no/such/folder/report" }, 1 },
   }
   for _, row in ipairs(rows) do
     local names, args, code = table.unpack(row)

@@ -114,9 +114,6 @@ local function prepare(given, host, problems)
   end
   -- The reports that a suite wants are those of its runs.
   job.reports = formats.parse(job.command == "run" and options or given.options, problems)
-  if not problems:any() and not (options.list or options.explain or options.dry_run) then
-    writer.check(host, job.reports, problems)
-  end
   settings.apply(job, given, function() return catalog:every() end, problems)
   local function all_names()
     return catalog:names()
@@ -390,6 +387,7 @@ return function(given, host)
   elseif job.command == "rbac" or job.options.list or job.options.explain or job.options.dry_run then
     return show(job, host, given)
   end
+  writer.warn(host, job.reports)
   local cluster = open_cluster(job)
   if not cluster then
     return USAGE

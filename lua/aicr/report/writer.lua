@@ -37,22 +37,21 @@ local function show_lost(host, run, lost, kept, plain)
   end
 end
 
---- Adds the reports that could not be written to the problems: what is wanted at the end is tried before the first
---- check.
+--- Says before the first check which reports could not be written: there is time to mend it until the end.
 --- @param host table the border
 --- @param reports table of formats.parse
---- @param problems table
-function M.check(host, reports, problems)
+function M.warn(host, reports)
   for _, output in ipairs(reports.outputs) do
     local ok, why = host.can_write(output.file)
     if not ok then
       local folder = output.file:match "^(.*)/[^/]*$"
       local missing = folder and folder ~= "" and not host.real_path(folder)
-      problems:add {
-        what = ("--output %s: the report could not be written: %s"):format(output.file, why or "no reason given"),
-        fix = missing and "mkdir -p " .. rbac.shell(folder)
+      host.write("stderr", message.format {
+        what = ("warning: --output %s: as it is now the report cannot be written: %s; it would be shown here"):format(
+          output.file, why or "no reason given"),
+        fix = missing and "mkdir -p " .. rbac.shell(folder) .. ", before the run ends"
           or "name a file in a folder that you may write to and that has room: --output [FMT:]FILE",
-      }
+      })
     end
   end
 end
