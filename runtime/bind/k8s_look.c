@@ -69,6 +69,8 @@ void aicr_k8s_look_empty(struct aicr_task *t, const struct aicr_k8s_look *look)
 
   if (look->found || !look->own || look->by_the_way)
     return;
+  if (seen->empty > 0 && strcmp(seen->first_empty, look->what) == 0)
+    return; /* asked again, as a log is that may go on */
   if (seen->empty++ == 0)
     snprintf(seen->first_empty, sizeof(seen->first_empty), "%s", look->what);
 }

@@ -126,6 +126,7 @@ static const struct call {
     {"return host.list_dir('spec/c')", NULL, 0, NULL},
     {"return host.write('/dev/null', 'x')", NULL, 0, NULL},
     {"return host.real_path('spec/c')", NULL, 0, NULL},
+    {"return host.can_write('/dev/null')", NULL, 0, NULL},
     {"return host.env('PATH')", NULL, 0, NULL},
     {"return host.embedded('lua/aicr/ctx.lua')", NULL, 0, NULL},
     {"return host.embedded_list('lua/')", NULL, 0, NULL},

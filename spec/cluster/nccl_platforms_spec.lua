@@ -32,6 +32,22 @@ local DOMAINS <const> = {
   },
 }
 
+local SLICES <const> = "/apis/resource.k8s.io/v1/resourceslices"
+local DRIVER <const> = "compute-domain.nvidia.com"
+
+-- The channel of a ComputeDomain that its driver publishes of each node.
+local function publish_channels()
+  for _, name in ipairs(NODES) do
+    objects.must("POST", SLICES, {
+      metadata = { name = "channels-" .. name },
+      spec = {
+        driver = DRIVER, nodeName = name, pool = { name = name, generation = 1, resourceSliceCount = 1 },
+        devices = json.array { { name = "channel-0" } },
+      },
+    })
+  end
+end
+
 local function offer(amounts)
   for _, name in ipairs(NODES) do
     nccl.patch_node(name, { status = { capacity = amounts, allocatable = amounts } }, true)
@@ -186,6 +202,7 @@ describe("the benchmark of platforms", function()
     run_all(ALONE)
     label(json.null)
     offer(resources(MANY))
+    publish_channels()
     run_all(TOGETHER)
   end)
   lazy_teardown(function()
@@ -194,6 +211,9 @@ describe("the benchmark of platforms", function()
     offer { [GPU] = "8" }
     label(json.null)
     objects.send("DELETE", CRD .. "/" .. DOMAINS.metadata.name)
+    for _, name in ipairs(NODES) do
+      objects.send("DELETE", ("%s/channels-%s"):format(SLICES, name))
+    end
   end)
 
   for _, row in ipairs(ALONE) do

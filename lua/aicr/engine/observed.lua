@@ -87,9 +87,7 @@ function M.apply(out, event, item, strict)
     local said = looked(seen)
     if #said > 0 then
       return nothing(out, item, strict, table.concat(said, "; ") .. ", and compared nothing", COMPARE)
-    elseif seen.asked > 0 then
-      return nothing(out, item, strict, "nothing came of what it asked the cluster, and it compared nothing", COMPARE)
-    elseif #list(item.meta and item.meta.needs) > 0 then
+    elseif seen.asked == 0 and #list(item.meta and item.meta.needs) > 0 then -- a library's questions it judges itself
       return nothing(out, item, strict, "asked the cluster nothing and compared nothing", ASK)
     end
   end
