@@ -59,7 +59,8 @@ describe("a check that saw nothing and compared nothing", function()
     site.with({ ["it's one.lua"] = text }, function(folder)
       local result = site.run({ folder .. "/it's one.lua", "--strict" })
       local path = "'" .. folder .. "/it'\\''s one.lua'"
-      assert.matches("aicr-run -vv " .. path, result.checks.one.fix, 1, true)
+      assert.matches("look with: aicr%-run %-%-recording %S+ %-vv " .. path:gsub("%p", "%%%0") .. "$",
+        result.checks.one.fix)
       assert.matches("aicr-run --explain " .. path .. "\n", result.stdout, 1, true)
     end)
   end)

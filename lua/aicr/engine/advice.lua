@@ -351,31 +351,31 @@ local COMMANDS <const> = { "kubectl ", "aicr-run doctor" }
 -- How a run of a check begins: with its name, which has a hyphen, or with an option.
 local RUNS <const> = { "(%l[%l%d]*%-[%l%d])", "(%-%-record )", "(%-f json )", "(%-vv? )" }
 local SAME <const> = { "kubeconfig", "context", "recipe", "platform", "namespace" }
+-- Runs that look again at a recording; others need its cluster.
+local LOOKS <const> = { "(%-f json )", "(%-vv? )" }
+local RECORDED <const> = { "recording", "recipe", "platform", "namespace" }
 
 -- Runs of checks with what this run was about: without its recipe a benchmark is skipped.
 local function same_run(fix, options)
   local words = {}
-  for _, name in ipairs(SAME) do
+  for _, name in ipairs(options.recording and RECORDED or SAME) do
     words[#words + 1] = options[name] and ("--%s %s "):format(name, rbac.shell(options[name])) or nil
   end
   local with = "aicr-run " .. table.concat(words):gsub("%%", "%%%%") .. "%1"
-  for _, run in ipairs(RUNS) do
+  for _, run in ipairs(options.recording and LOOKS or RUNS) do
     fix = fix:gsub("%f[%w-]aicr%-run " .. run, with)
   end
   return fix
 end
 
 --- A fix whose commands speak to the cluster of the run: with its --kubeconfig and --context. One that runs checks is
---- also about the same recipe, platform and namespace.
+--- also about the same recipe, platform and namespace, one that looks again about the same recording.
 --- @param fix string|nil
 --- @param options table|nil of the run
 function M.on_cluster(fix, options)
   options = options or {}
-  if not fix or options.recording then
-    return fix
-  end
-  fix = same_run(fix, options)
-  if not (options.kubeconfig or options.context) then
+  fix = fix and same_run(fix, options)
+  if not fix or options.recording or not (options.kubeconfig or options.context) then
     return fix
   end
   local file = options.kubeconfig and " --kubeconfig " .. rbac.shell(options.kubeconfig) or ""

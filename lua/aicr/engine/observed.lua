@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- Whether a check that would pass observed anything (design 4), and what it looked for in vain. Pure.
 local rbac = require "aicr.engine.rbac"
+local advice = require "aicr.engine.advice"
 local text = require "aicr.report.text"
 
 local M = {}
@@ -58,7 +59,7 @@ local function nothing(out, item, strict, words, fix)
   fix = fix:format(rbac.operand(item))
   if not strict then
     admit(out, true, words)
-    admit(out, false, fix)
+    admit(out, false, advice.on_cluster(fix, item.cluster))
     return
   end
   out.message = ("%s, so that %s was not observed"):format(words, text.quoted(out.result))
