@@ -85,7 +85,7 @@ describe("a check that was in the run of the recording", function()
       told = "ctx%.k8s:wait nodes n1, last seen: False" },
     ["ctx.k8s:wait for a condition"] = {
       what = "wait: nodes n1  condition=Ready", outcome = "error",
-      told = "ctx%.k8s:wait nodes n1 for condition=Ready, last seen: Ready=False ",
+      told = "ctx%.k8s:wait nodes n1 for condition=Ready, last seen: Ready=False",
       body = [[ctx.k8s:wait("nodes", "n1", nil, "condition=Ready", { timeout = "1m" })
     return "ready"]],
     },

@@ -55,10 +55,10 @@ local function admit(out, alone, words)
 end
 
 -- Nothing stands behind the phrase. Design 4 lets it pass: whoever reads it is told, and --strict takes it for none.
-local function nothing(out, item, strict, words, fix)
+local function nothing(out, item, strict, alone, words, fix)
   fix = fix:format(rbac.operand(item))
   if not strict then
-    admit(out, true, words)
+    admit(out, alone, words)
     admit(out, false, advice.on_cluster(fix, item.cluster))
     return
   end
@@ -81,15 +81,15 @@ function M.apply(out, event, item, strict)
   end
   local coverage = opt(record.coverage)
   if coverage and (opt(coverage.total) or 0) == 0 then -- of some, the phrase says it
-    return nothing(out, item, strict, "verified 0 of 0", COVERED)
+    return nothing(out, item, strict, true, "verified 0 of 0", COVERED)
   end
   local absent, all = absent_sides(record)
   if seen and all == 0 and seen.found == 0 then
     local said = looked(seen)
     if #said > 0 then
-      return nothing(out, item, strict, table.concat(said, "; ") .. ", and compared nothing", COMPARE)
+      return nothing(out, item, strict, true, table.concat(said, "; ") .. ", and compared nothing", COMPARE)
     elseif seen.asked == 0 and #list(item.meta and item.meta.needs) > 0 then -- a library's questions it judges itself
-      return nothing(out, item, strict, "asked the cluster nothing and compared nothing", ASK)
+      return nothing(out, item, strict, false, "asked the cluster nothing and compared nothing", ASK)
     end
   end
   for _, words in ipairs(seen and looked(seen) or {}) do
