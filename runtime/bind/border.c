@@ -443,11 +443,13 @@ static int next_event(lua_State *L)
   return 1;
 }
 
-/* cancel(id, reason) -> is there such a task?                  [-0, +1, v] */
+/* cancel(id, reason, over) -> is there such a task? over: the run's time is
+ *                                                              [-0, +1, v] */
 static int cancel(lua_State *L)
 {
   lua_pushboolean(L, aicr_host_cancel(aicr_host_of(L), luaL_checkinteger(L, 1),
-                                      luaL_checkstring(L, 2)));
+                                      luaL_checkstring(L, 2),
+                                      lua_toboolean(L, 3)));
   return 1;
 }
 

@@ -62,7 +62,9 @@ bool aicr_host_open_live(struct aicr_host *h,
 bool aicr_host_start(struct aicr_host *h, const struct aicr_task_spec *spec,
                      struct aicr_error *err);
 
-bool aicr_host_cancel(struct aicr_host *h, int64_t id, const char *reason);
+/* Ends a task; over: its time is, and so the end of its attempt is recorded. */
+bool aicr_host_cancel(struct aicr_host *h, int64_t id, const char *reason,
+                      bool over);
 
 /* Runs the tasks until something is to be told and leaves it in h->event as a
  * JSON object: done, progress, signal, or tick after timeout_ms (negative: no

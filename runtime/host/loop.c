@@ -34,11 +34,15 @@ bool aicr_host_start(struct aicr_host *h, const struct aicr_task_spec *spec,
   return true;
 }
 
-bool aicr_host_cancel(struct aicr_host *h, int64_t id, const char *reason)
+bool aicr_host_cancel(struct aicr_host *h, int64_t id, const char *reason,
+                      bool over)
 {
   for (struct aicr_task *t = h->tasks; t; t = t->next)
     if (t->id == id) {
-      aicr_task_stop(t, AICR_END_CANCELED, reason);
+      /* Only its own time ends a clean-up. */
+      aicr_task_stop(
+          t, over && !t->cleaning ? AICR_END_DEADLINE : AICR_END_CANCELED,
+          reason);
       return true;
     }
   return false;

@@ -111,7 +111,7 @@ static bool run_recording(void)
   return ok;
 }
 
-static bool run_cancel(void)
+static bool run_stop(bool over)
 {
   struct aicr_host host = {0};
   const char *root = "spec", *need = "list nodes";
@@ -129,11 +129,13 @@ static bool run_cancel(void)
   bool ok = aicr_host_start(&host, &spec, &err);
 
   if (ok) {
-    assert_true(aicr_host_cancel(&host, 1, "why"));
+    assert_true(aicr_host_cancel(&host, 1, "why", over));
     for (int i = 0; host.tasks && i < 10; i++)
       aicr_host_next(&host, 100);
     assert_non_null(strstr(host.event.data, "\"kind\":\"done\""));
     assert_null(strstr(host.event.data, "\"how\":\"returned\""));
+    assert_null(strstr(host.event.data,
+                       over ? "\"how\":\"canceled\"" : "\"how\":\"deadline\""));
     aicr_host_next(&host, 0);
     assert_string_equal(host.event.data, "{\"kind\":\"tick\"}");
   } else
@@ -141,6 +143,16 @@ static bool run_cancel(void)
   assert_null(host.tasks);
   aicr_buf_free(&host.event);
   return ok;
+}
+
+static bool run_cancel(void)
+{
+  return run_stop(false);
+}
+
+static bool run_over(void)
+{
+  return run_stop(true);
 }
 
 static bool run_journal(void)
@@ -172,6 +184,7 @@ static const struct entry {
     {"aicr_embed_source", run_from_disk, 23},
     {"aicr_host_open_recording", run_recording, 1},
     {"aicr_host_start, cancel, next", run_cancel, 1},
+    {"aicr_host_start, cancel of one whose time is over, next", run_over, 1},
     {"aicr_journal_open", run_journal, 1},
 };
 

@@ -203,7 +203,9 @@ local function finish(state, id)
     script = #script > 1 and table.remove(script, 1) or script[1]
   end
   if state.canceled[id] and not script.uncancelable then
-    script = { ending = { how = "canceled", reason = state.canceled[id] }, record = script.record }
+    local over = state.over[id]
+    script = { ending = { how = over and "deadline" or "canceled", reason = not over and state.canceled[id] or nil },
+      record = script.record }
   end
   return M.done(id, script)
 end
@@ -225,8 +227,8 @@ function Host.next(state, timeout)
   return finish(state, state.in_flight[state.last_first and #state.in_flight or 1])
 end
 
-function Host.cancel(state, id, reason)
-  state.canceled[id] = reason
+function Host.cancel(state, id, reason, over)
+  state.canceled[id], state.over[id] = reason, over or nil
 end
 
 function Host.recorded(state)
@@ -259,7 +261,7 @@ function M.new(fields)
     last_first = fields.last_first,
     cluster = fields.cluster or { ok = true, context = "train-01", server_version = "v1.32.6" },
     clock = START, written = {}, started = {}, refuse = fields.refuse or {}, in_flight = {},
-    canceled = {}, most = 0, asked = 0, signals = fields.signals or {}, unrecorded = fields.unrecorded,
+    canceled = {}, over = {}, most = 0, asked = 0, signals = fields.signals or {}, unrecorded = fields.unrecorded,
   }
   local host = host_functions(state)
   host.state = state

@@ -277,7 +277,10 @@ describe("the run's time limit", function()
   local function limited(events, endings, options)
     options = options or {}
     options.jobs, options.limit_ms, options.limit_at = 2, 60000, 1773173444872 + 60000
-    return execute({ item "a", item "b", item "c", item("p", { phase = "performance" }) },
+    local function long(name)
+      return item(name, { timeout_ms = 120000 })
+    end
+    return execute({ long "a", long "b", long "c", item("p", { phase = "performance" }) },
       { events = events, endings = endings }, options)
   end
 

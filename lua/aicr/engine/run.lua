@@ -179,10 +179,10 @@ function Run:advance(first, last)
   end
 end
 
-function Run:cancel_all(reason)
+function Run:cancel_all(reason, over)
   for i = self.from, #self.plan do
     if self.running[i] then
-      self.host.cancel(i, reason)
+      self.host.cancel(i, reason, over)
     end
   end
 end
@@ -206,7 +206,7 @@ function Run:watch_limit()
   local left = self:left()
   if left and left <= 0 and not self.signal then
     self.expired = true
-    self:cancel_all(OVER)
+    self:cancel_all(OVER, true)
   end
 end
 
